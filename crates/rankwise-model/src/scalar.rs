@@ -4,6 +4,8 @@ use core::fmt;
 
 use crate::dtype::{Dtype, DtypeClass, ElementVisitor};
 use crate::element::Element;
+use crate::rank::GroupSize;
+use crate::reduction::Combine;
 
 /// An element type and a bit pattern of it.
 ///
@@ -118,6 +120,72 @@ impl Scalar {
         }
     }
 
+    /// One combining step, as [`Element::combine`]; `None` if the types differ.
+    pub fn combine(self, how: Combine, next: Self) -> Option<Self> {
+        struct Step(Combine, u64, u64);
+        impl ElementVisitor for Step {
+            type Output = Scalar;
+            fn visit<T: Element>(self) -> Scalar {
+                let Self(how, running, next) = self;
+                Scalar::of(T::from_bits(running).combine(how, T::from_bits(next)))
+            }
+        }
+        let same = self.dtype == next.dtype;
+        same.then(|| self.dtype.visit(Step(how, self.bits, next.bits)))
+    }
+
+    /// What a contribution becomes before an average is summed.
+    #[must_use]
+    pub fn average_before(self, ranks: GroupSize) -> Self {
+        struct Step(GroupSize, u64);
+        impl ElementVisitor for Step {
+            type Output = Scalar;
+            fn visit<T: Element>(self) -> Scalar {
+                Scalar::of(T::from_bits(self.1).average_before(self.0))
+            }
+        }
+        self.dtype.visit(Step(ranks, self.bits))
+    }
+
+    /// What the sum of an average becomes.
+    #[must_use]
+    pub fn average_after(self, ranks: GroupSize) -> Self {
+        struct Step(GroupSize, u64);
+        impl ElementVisitor for Step {
+            type Output = Scalar;
+            fn visit<T: Element>(self) -> Scalar {
+                Scalar::of(T::from_bits(self.1).average_after(self.0))
+            }
+        }
+        self.dtype.visit(Step(ranks, self.bits))
+    }
+
+    /// The nearest value of `dtype`, by [`Element::from_f64`]; integers become
+    /// integers of another width by their low bits, as NumPy and C do.
+    #[must_use]
+    pub fn convert(self, dtype: Dtype) -> Self {
+        match (self.to_integer(), dtype.class()) {
+            (Some(integer), DtypeClass::Integer { .. }) => {
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // the low bits
+                Self::from_bits(dtype, integer as u64)
+            }
+            #[allow(clippy::cast_precision_loss)] // rounded once, to the type asked for
+            (Some(integer), _) if dtype == Dtype::F32 => Self::of(integer as f32),
+            _ => Self::nearest(dtype, self.to_f64()),
+        }
+    }
+
+    fn nearest(dtype: Dtype, value: f64) -> Self {
+        struct FromF64(f64);
+        impl ElementVisitor for FromF64 {
+            type Output = Scalar;
+            fn visit<T: Element>(self) -> Scalar {
+                Scalar::of(T::from_f64(self.0).canonical())
+            }
+        }
+        dtype.visit(FromF64(value))
+    }
+
     /// Reads a decimal integer or float (`nan`, `inf` and `-inf` included).
     ///
     /// Integers must fit their type. Floats round to nearest even, and say so:
@@ -168,19 +236,12 @@ impl Scalar {
     }
 
     fn parse_float(dtype: Dtype, text: &str) -> Result<Literal, LiteralError> {
-        struct FromF64(f64);
-        impl ElementVisitor for FromF64 {
-            type Output = Scalar;
-            fn visit<T: Element>(self) -> Scalar {
-                Scalar::of(T::from_f64(self.0).canonical())
-            }
-        }
         let wide = text.parse::<f64>().map_err(|_| LiteralError::NotANumber)?;
         let scalar = if dtype == Dtype::F32 {
             // Rounded from the text itself, not from its binary64 neighbour.
             Self::of(text.parse::<f32>().map_err(|_| LiteralError::NotANumber)?.canonical())
         } else {
-            dtype.visit(FromF64(wide))
+            Self::nearest(dtype, wide)
         };
         #[allow(clippy::float_cmp)] // exactness is the question
         let rounded = scalar.to_f64() != wide && !wide.is_nan();

@@ -1,1 +1,3 @@
 //! Placeholder.
+#![no_std]
+extern crate alloc;

@@ -1,0 +1,264 @@
+//! What a proposal leaves on every rank, in terms.
+//!
+//! Every rank carries out its steps in the order of the plan. A collective happens
+//! when all members of its group have come to it; a recv happens when its message
+//! has been sent; a rank that waits for one holds back its later steps and nobody
+//! else's. Messages match first-in-first-out per ordered pair of ranks.
+
+mod collective;
+mod local;
+mod message;
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use rankwise_model::{Dtype, Layout};
+use rankwise_topology::{Group, WorldRank};
+
+use crate::error::{Fault, PlanError, Span};
+use crate::limits::TERM_DEPTH;
+use crate::memory::{Memory, ranks};
+use crate::plan::{Act, On, Plan, Proposal, Step};
+use crate::term::Terms;
+use crate::vector::{Content, Vector};
+use message::Mailbox;
+
+pub(crate) use collective::{Folds, parse_scalars};
+
+/// What a proposal does, step by step, and what it leaves.
+#[derive(Clone, Debug)]
+pub struct Evaluation {
+    /// What the ranks hold before the first step.
+    pub before: Memory,
+    /// What each step did.
+    pub steps: Vec<StepRecord>,
+    /// What the ranks hold after the last step.
+    pub after: Memory,
+}
+
+/// What one step did.
+#[derive(Clone, Debug, Default)]
+pub struct StepRecord {
+    /// The communications: one per group of a collective, one per message (recorded
+    /// with the recv). Empty for local acts.
+    pub calls: Vec<Call>,
+    /// The buffers written, in the order in which they were.
+    pub writes: Vec<Write>,
+}
+
+/// One communication that took place.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Who took part.
+    pub group: Group,
+    /// What was done, at which size.
+    pub layout: Layout,
+    /// The element type.
+    pub dtype: Dtype,
+}
+
+/// One buffer that a step wrote.
+#[derive(Clone, Debug)]
+pub struct Write {
+    /// Whose.
+    pub rank: WorldRank,
+    /// Its name.
+    pub buffer: String,
+    /// What it holds now.
+    pub vector: Arc<Vector>,
+}
+
+/// Carries out `proposal` in terms.
+///
+/// Fails where the steps contradict one another: lengths that do not fit, a buffer
+/// that nobody wrote, a message without its other side.
+pub fn evaluate(
+    plan: &Plan,
+    proposal: &Proposal,
+    terms: &mut Terms,
+) -> Result<Evaluation, PlanError> {
+    let before = Memory::of_inputs(plan, terms);
+    let mut machine = Machine {
+        plan,
+        proposal,
+        terms,
+        memory: before.clone(),
+        mail: Mailbox::default(),
+        records: proposal.steps.iter().map(|_| StepRecord::default()).collect(),
+    };
+    machine.run()?;
+    Ok(Evaluation { before, steps: machine.records, after: machine.memory })
+}
+
+/// A step as one group, or one rank, takes part in it.
+#[derive(Clone, Debug)]
+struct Instance<'a> {
+    at: At<'a>,
+    who: Who,
+}
+
+/// A step and its place in the plan.
+#[derive(Clone, Copy, Debug)]
+struct At<'a> {
+    index: usize,
+    step: &'a Step,
+    proposal: &'a str,
+}
+
+#[derive(Clone, Debug)]
+enum Who {
+    Group(Group),
+    Rank(WorldRank),
+}
+
+impl Who {
+    fn members(&self) -> impl Iterator<Item = WorldRank> + '_ {
+        let (group, rank) = match self {
+            Self::Group(group) => (Some(group), None),
+            Self::Rank(rank) => (None, Some(*rank)),
+        };
+        group.into_iter().flat_map(|group| group.members().iter().copied()).chain(rank)
+    }
+}
+
+impl At<'_> {
+    /// An error that stands at this step, or at a more exact place within it.
+    fn error(
+        &self,
+        kind: Fault,
+        span: Option<Span>,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> PlanError {
+        PlanError {
+            kind,
+            span: span.unwrap_or(self.step.span),
+            path: format!("proposal.{}.step[{}]", self.proposal, self.index),
+            found: found.into(),
+            expected: expected.into(),
+        }
+    }
+}
+
+struct Machine<'a> {
+    plan: &'a Plan,
+    proposal: &'a Proposal,
+    terms: &'a mut Terms,
+    memory: Memory,
+    mail: Mailbox,
+    records: Vec<StepRecord>,
+}
+
+impl<'a> Machine<'a> {
+    fn run(&mut self) -> Result<(), PlanError> {
+        let mut waiting: Vec<Instance<'a>> = Vec::new();
+        for (index, step) in self.proposal.steps.iter().enumerate() {
+            let at = At { index, step, proposal: &self.proposal.name };
+            for who in self.participants(step) {
+                waiting.push(Instance { at, who });
+                self.advance(&mut waiting)?;
+            }
+        }
+        match waiting.first() {
+            Some(stuck) => Err(Self::stuck(stuck)),
+            None => self.mail.all_received(),
+        }
+    }
+
+    /// Carries out whatever can be, until nothing more can.
+    fn advance(&mut self, waiting: &mut Vec<Instance<'a>>) -> Result<(), PlanError> {
+        loop {
+            let mut held_back: BTreeSet<WorldRank> = BTreeSet::new();
+            let ready = waiting.iter().position(|instance| {
+                let free = instance.who.members().all(|rank| !held_back.contains(&rank));
+                if free && self.is_ready(instance) {
+                    return true;
+                }
+                held_back.extend(instance.who.members());
+                false
+            });
+            let Some(index) = ready else { return Ok(()) };
+            let instance = waiting.remove(index);
+            self.carry_out(&instance)?;
+            if waiting.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn participants(&self, step: &'a Step) -> Vec<Who> {
+        match &step.act {
+            Act::Collective(call) => call.over.groups().iter().cloned().map(Who::Group).collect(),
+            Act::Message(message) => self.ranks_on(&message.on).map(Who::Rank).collect(),
+            Act::Local(local) => self.ranks_on(&local.on).map(Who::Rank).collect(),
+        }
+    }
+
+    fn ranks_on<'s>(&'s self, on: &'s On) -> impl Iterator<Item = WorldRank> + 's {
+        ranks(self.plan.world).filter(move |rank| self.plan.is_on(on, *rank))
+    }
+
+    fn carry_out(&mut self, instance: &Instance<'a>) -> Result<(), PlanError> {
+        match (&instance.at.step.act, &instance.who) {
+            (Act::Collective(call), Who::Group(group)) => {
+                self.collective(&instance.at, call, group)
+            }
+            (Act::Message(message), Who::Rank(rank)) => {
+                self.message(&instance.at, message, *rank)
+            }
+            (Act::Local(local), Who::Rank(rank)) => self.local(&instance.at, local, *rank),
+            // `participants` pairs them as above.
+            _ => Ok(()),
+        }
+    }
+
+    /// What `rank` holds in `buffer`, or an error that says what it does hold.
+    fn read(&self, at: &At<'_>, rank: WorldRank, buffer: &str) -> Result<Arc<Vector>, PlanError> {
+        self.memory.get(rank, buffer).cloned().ok_or_else(|| {
+            let has: Vec<_> = self.memory.buffers(rank).into_iter().flatten().collect();
+            let names: Vec<_> = has.iter().map(|(name, _)| name.as_str()).collect();
+            at.error(
+                Fault::UnknownName,
+                None,
+                format!("buffer `{buffer}`, which rank {rank} does not have at this step"),
+                format!("one that it has: {}", names.join(", ")),
+            )
+        })
+    }
+
+    fn write(
+        &mut self,
+        at: &At<'_>,
+        rank: WorldRank,
+        buffer: &str,
+        vector: Arc<Vector>,
+    ) -> Result<(), PlanError> {
+        let depth = vector.runs().iter().map(|run| match run.content {
+            Content::Term(placed) => self.terms.depth(placed.term),
+            Content::Gap(_) => 0,
+        });
+        let deepest = depth.max().unwrap_or(0);
+        if deepest > TERM_DEPTH {
+            return Err(at.error(
+                Fault::Limit,
+                None,
+                format!("a value of `{buffer}` that is {deepest} operations deep"),
+                format!("at most {TERM_DEPTH} operations on one value"),
+            ));
+        }
+        self.memory.put(rank, buffer, Arc::clone(&vector));
+        if let Some(record) = self.records.get_mut(at.index) {
+            record.writes.push(Write { rank, buffer: buffer.into(), vector });
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, at: &At<'_>, call: Call) {
+        if let Some(record) = self.records.get_mut(at.index) {
+            record.calls.push(call);
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! Collectives in terms: the pieces of the definition, filled with runs.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt::Display;
+
+use rankwise_model::operation::Start;
+use rankwise_model::reference::Side;
+use rankwise_model::{
+    Combine, Domain, Dtype, GroupSize, Layout, Operation, OperationKind, Rank, RankLayout,
+    Reduction, Scalar, Source, fold,
+};
+use rankwise_topology::{Group, WorldRank};
+
+use super::{At, Call, Machine};
+use crate::error::{Fault, PlanError};
+use crate::plan::CollectiveStep;
+use crate::term::{Factor, Placed, Terms};
+use crate::vector::{Content, Gap, Vector, side_by_side};
+
+impl Machine<'_> {
+    pub(super) fn collective(
+        &mut self,
+        at: &At<'_>,
+        call: &CollectiveStep,
+        group: &Group,
+    ) -> Result<(), PlanError> {
+        let operation = operation(at, call)?;
+        let inputs = self.inputs(at, call, operation, group)?;
+        let Inputs { layout, dtype, vectors } = inputs;
+        let scalars = scalars(at, call, dtype, group.size())?;
+        let place = u64::try_from(at.index).unwrap_or(u64::MAX);
+        let mut folds = Folds { terms: &mut *self.terms, scalars: &scalars, ranks: group.size() };
+
+        // Where no block depends on the reader, all readers share one output.
+        let shared = matches!(operation.kind().row().start, Start::Zero);
+        let mut output: Option<Arc<Vector>> = None;
+        let mut outputs = Vec::new();
+        for rank in layout.each() {
+            if !rank.has_output() {
+                outputs.push((rank, None));
+                continue;
+            }
+            let known = output.take().filter(|_| shared);
+            let made = match known {
+                Some(vector) => vector,
+                None => {
+                    let build = Build { at, layout: &layout, dtype, vectors: &vectors, place };
+                    Arc::new(build.output(&rank, call.reduction, &mut folds)?)
+                }
+            };
+            output = Some(Arc::clone(&made));
+            outputs.push((rank, Some(made)));
+        }
+
+        let promised = output.map_or(0, |vector| vector.count());
+        for (rank, output) in outputs {
+            let Some(world_rank) = group.world_rank(rank.rank()) else { continue };
+            let vector = match output {
+                None => {
+                    let gap = Content::Gap(Gap::OnRootOnly { step: at.index });
+                    Arc::new(Vector::of(dtype, promised, gap))
+                }
+                Some(output) if call.in_place() => in_place(at, &rank, output)?,
+                Some(output) => output,
+            };
+            self.write(at, world_rank, &call.recv, vector)?;
+        }
+        self.record(at, Call { group: group.clone(), layout, dtype });
+        Ok(())
+    }
+
+    /// Reads every member's input and finds the count that fits all of them.
+    fn inputs(
+        &self,
+        at: &At<'_>,
+        call: &CollectiveStep,
+        operation: Operation,
+        group: &Group,
+    ) -> Result<Inputs, PlanError> {
+        // The layout at count 1 tells how many counts long each buffer must be.
+        let unit = layout(at, operation, group.size(), 1)?;
+        let mut agreed: Option<(u64, Dtype, WorldRank)> = None;
+        let mut buffers = Vec::new();
+        for rank in unit.each() {
+            let Some(world_rank) = group.world_rank(rank.rank()) else { continue };
+            if !rank.has_input() {
+                buffers.push(None);
+                continue;
+            }
+            let buffer = self.read(at, world_rank, &call.send)?;
+            let counts_long = match (call.in_place(), rank.in_place()) {
+                (true, Some(relation)) => relation.buffer_len,
+                (true, None) if rank.has_output() => return Err(no_in_place(at, call)),
+                _ => rank.input_len(),
+            };
+            let count = buffer.count().checked_div(counts_long).unwrap_or(0);
+            let (found, dtype) = (buffer.count(), buffer.dtype());
+            if count.checked_mul(counts_long) != Some(found) {
+                return Err(at.error(
+                    Fault::Contradiction,
+                    None,
+                    format!("buffer `{}` of {found} elements on rank {world_rank}", call.send),
+                    format!("a multiple of {counts_long}: {operation} over {} ranks", group.size()),
+                ));
+            }
+            match agreed {
+                None => agreed = Some((count, dtype, world_rank)),
+                Some((first, of, on)) if (first, of) != (count, dtype) => {
+                    return Err(at.error(
+                        Fault::Contradiction,
+                        None,
+                        format!("count {count} of {dtype} on rank {world_rank}"),
+                        format!("count {first} of {of}, as on rank {on}"),
+                    ));
+                }
+                Some(_) => {}
+            }
+            buffers.push(Some(buffer));
+        }
+        let (count, dtype, _) = agreed.ok_or_else(|| no_in_place(at, call))?;
+        if let Some(stated) = call.count.filter(|stated| *stated != count) {
+            let means = operation.kind().row().count;
+            return Err(at.error(
+                Fault::Contradiction,
+                call.count_span,
+                format!("count {stated}"),
+                format!("{count}: for {operation} the count is {means}, and `{}` is that long", call.send),
+            ));
+        }
+        let layout = layout(at, operation, group.size(), count)?;
+        let mut vectors = Vec::new();
+        for (rank, buffer) in layout.each().zip(buffers) {
+            let input = match (buffer, rank.in_place().filter(|_| call.in_place())) {
+                (Some(buffer), Some(relation)) => {
+                    buffer.slice(relation.input).map(Arc::new)
+                }
+                (buffer, _) => buffer,
+            };
+            vectors.push(input);
+        }
+        Ok(Inputs { layout, dtype, vectors })
+    }
+}
+
+struct Inputs {
+    layout: Layout,
+    dtype: Dtype,
+    /// By rank of the group; `None` where no input is read.
+    vectors: Vec<Option<Arc<Vector>>>,
+}
+
+impl CollectiveStep {
+    /// Whether input and output are one buffer.
+    pub(crate) fn in_place(&self) -> bool {
+        self.send == self.recv
+    }
+}
+
+fn no_in_place(at: &At<'_>, call: &CollectiveStep) -> PlanError {
+    at.error(
+        Fault::Contradiction,
+        None,
+        format!("send and recv are both `{}`", call.send),
+        format!("two buffers: {} has no in-place form", call.kind),
+    )
+}
+
+fn layout(
+    at: &At<'_>,
+    operation: Operation,
+    ranks: GroupSize,
+    count: u64,
+) -> Result<Layout, PlanError> {
+    Layout::new(operation, ranks, count).map_err(|error| {
+        at.error(Fault::Overflow, None, error.to_string(), "lengths below 2^64 and a root in the group")
+    })
+}
+
+/// The operation of a step. Lengths and pieces are the same for every reduction, so
+/// that one that is not named may stand for any.
+fn operation(at: &At<'_>, call: &CollectiveStep) -> Result<Operation, PlanError> {
+    let reduction = call.reduction.unwrap_or(Reduction::Sum);
+    let root = || {
+        call.root.ok_or_else(|| at.error(Fault::Missing, None, "no root", "the rank of the root"))
+    };
+    Ok(match call.kind {
+        OperationKind::AllReduce => Operation::AllReduce { reduction },
+        OperationKind::Reduce => Operation::Reduce { reduction, root: root()? },
+        OperationKind::Broadcast => Operation::Broadcast { root: root()? },
+        OperationKind::AllGather => Operation::AllGather,
+        OperationKind::ReduceScatter => Operation::ReduceScatter { reduction },
+        OperationKind::AllToAll => Operation::AllToAll,
+        OperationKind::Gather => Operation::Gather { root: root()? },
+        OperationKind::Scatter => Operation::Scatter { root: root()? },
+        kind => {
+            let found = format!("{kind} as a collective");
+            return Err(at.error(Fault::Value, None, found, "a collective"));
+        }
+    })
+}
+
+/// The scalars of a pre-multiplied sum, as elements.
+fn scalars(
+    at: &At<'_>,
+    call: &CollectiveStep,
+    dtype: Dtype,
+    ranks: GroupSize,
+) -> Result<Vec<Scalar>, PlanError> {
+    if call.reduction != Some(Reduction::PreMulSum) {
+        return Ok(Vec::new());
+    }
+    let written: &[String] = call.scalars.as_deref().unwrap_or_default();
+    parse_scalars(dtype, ranks, written)
+        .map_err(|(found, expected)| at.error(Fault::Value, None, found, expected))
+}
+
+/// One scalar of the element type per rank; on failure what was found and expected.
+pub(crate) fn parse_scalars(
+    dtype: Dtype,
+    ranks: GroupSize,
+    written: &[String],
+) -> Result<Vec<Scalar>, (String, String)> {
+    if u32::try_from(written.len()) != Ok(ranks.get()) {
+        let expected = format!("one scalar for each of the {ranks} ranks of the group");
+        return Err((format!("{} scalars", written.len()), expected));
+    }
+    let expected = |error: &dyn Display| format!("a {dtype}: it is {error}");
+    written
+        .iter()
+        .map(|text| match Scalar::parse(dtype, text) {
+            Ok(literal) => Ok(literal.scalar),
+            Err(error) => Err((format!("scalar `{text}`"), expected(&error))),
+        })
+        .collect()
+}
+
+/// The output of an in-place call as the buffer that it was made in.
+fn in_place(at: &At<'_>, rank: &RankLayout, output: Arc<Vector>) -> Result<Arc<Vector>, PlanError> {
+    let Some(relation) = rank.in_place().filter(|relation| relation.buffer_len > output.count())
+    else {
+        return Ok(output);
+    };
+    let gap = Content::Gap(Gap::Clobbered { step: at.index });
+    let lost = Vector::of(output.dtype(), relation.buffer_len, gap);
+    lost.replaced(relation.output.start, &output).map(Arc::new).ok_or_else(|| {
+        let found = format!("an {} of {} elements", Side::Output, output.count());
+        at.error(Fault::Overflow, None, found, format!("at most {}", relation.buffer_len))
+    })
+}
+
+/// Everything that the outputs of one call are made from.
+struct Build<'a> {
+    at: &'a At<'a>,
+    layout: &'a Layout,
+    dtype: Dtype,
+    vectors: &'a [Option<Arc<Vector>>],
+    place: u64,
+}
+
+impl Build<'_> {
+    fn output(
+        &self,
+        rank: &RankLayout,
+        reduction: Option<Reduction>,
+        folds: &mut Folds<'_>,
+    ) -> Result<Vector, PlanError> {
+        let mut output = Vector::empty(self.dtype);
+        for piece in rank.pieces() {
+            let length = piece.output.end.saturating_sub(piece.output.start);
+            let read = piece.start..piece.start.saturating_add(length);
+            let slice = |rank: Rank| {
+                let vector = self.vectors.get(usize::try_from(rank.index()).ok()?)?.as_ref()?;
+                vector.slice(read.clone())
+            };
+            // The layout was fitted to the inputs: every slice is there.
+            let missing = || {
+                let found = format!("positions {read:?} of an input");
+                self.at.error(Fault::Contradiction, None, found, "inputs of one length")
+            };
+            match piece.source {
+                Source::Rank(source) => output.extend(&slice(source).ok_or_else(missing)?),
+                Source::EveryRank => {
+                    let slices: Option<Vec<Vector>> =
+                        self.layout.ranks().ranks().map(slice).collect();
+                    let slices = slices.ok_or_else(missing)?;
+                    let slices: Vec<&Vector> = slices.iter().collect();
+                    for (positions, contents) in side_by_side(&slices) {
+                        let content =
+                            folds.fold(reduction, self.dtype, self.place, self.at.index, &contents);
+                        output.push(positions.end.saturating_sub(positions.start), content);
+                    }
+                }
+            }
+        }
+        Ok(output)
+    }
+}
+
+/// Folds of terms.
+pub(crate) struct Folds<'a> {
+    pub(crate) terms: &'a mut Terms,
+    pub(crate) scalars: &'a [Scalar],
+    pub(crate) ranks: GroupSize,
+}
+
+impl Folds<'_> {
+    /// One position of every rank, in rank order, folded by the model's recipe.
+    pub(crate) fn fold(
+        &mut self,
+        reduction: Option<Reduction>,
+        dtype: Dtype,
+        place: u64,
+        step: usize,
+        contents: &[Content],
+    ) -> Content {
+        let placed: Option<Vec<Placed>> = contents
+            .iter()
+            .map(|content| match content {
+                Content::Term(placed) => Some(*placed),
+                Content::Gap(_) => None,
+            })
+            .collect();
+        let folded = placed.and_then(|placed| match reduction {
+            None => self.terms.unnamed(place, &placed),
+            Some(reduction) => {
+                let recipe = reduction.recipe(dtype);
+                let ranks = self.ranks;
+                let running = fold(self, recipe, ranks, |_, rank| {
+                    let index = usize::try_from(rank.index()).ok();
+                    index.and_then(|index| placed.get(index)).map_or_else(Running::default, |part| {
+                        Running { how: None, parts: alloc::vec![*part] }
+                    })
+                });
+                self.finished(&running)
+            }
+        });
+        folded.map_or(Content::Gap(Gap::ReadsGap { step }), Content::Term)
+    }
+
+    fn finished(&mut self, running: &Running) -> Option<Placed> {
+        match (running.how, running.parts.as_slice()) {
+            (None, [one]) => Some(*one),
+            (Some(how), parts) => self.terms.combined(how, parts),
+            (None, _) => None,
+        }
+    }
+
+    fn changed(&mut self, value: &Running, change: impl FnOnce(&mut Terms, Placed) -> Placed) -> Running {
+        match self.finished(value) {
+            Some(placed) => {
+                Running { how: None, parts: alloc::vec![change(self.terms, placed)] }
+            }
+            None => Running::default(),
+        }
+    }
+}
+
+/// A fold under way: its parts are put together once, when it is finished.
+#[derive(Default)]
+pub(crate) struct Running {
+    how: Option<Combine>,
+    parts: Vec<Placed>,
+}
+
+impl Domain for Folds<'_> {
+    type Value = Running;
+
+    fn times_reciprocal(&mut self, value: Running, ranks: GroupSize) -> Running {
+        self.changed(&value, |terms, placed| terms.scaled(placed, Factor::Reciprocal(ranks)))
+    }
+
+    fn times_scalar_of(&mut self, rank: Rank, value: Running) -> Running {
+        let scalar = usize::try_from(rank.index()).ok().and_then(|rank| self.scalars.get(rank));
+        match scalar.copied() {
+            Some(scalar) => {
+                self.changed(&value, |terms, placed| terms.scaled(placed, Factor::Scalar(scalar)))
+            }
+            None => Running::default(),
+        }
+    }
+
+    fn combine(&mut self, how: Combine, mut running: Running, next: Running) -> Running {
+        running.how = Some(how);
+        running.parts.extend(next.parts);
+        running
+    }
+
+    fn divide_truncating(&mut self, value: Running, ranks: GroupSize) -> Running {
+        self.changed(&value, |terms, placed| terms.divided(placed, ranks))
+    }
+}

@@ -1,0 +1,172 @@
+//! Local acts in terms: copy, slice, concatenate, fold, scale, cast.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::{One, Zero};
+use rankwise_model::{GroupSize, Reduction};
+use rankwise_topology::WorldRank;
+
+use super::collective::Folds;
+use super::{At, Machine};
+use crate::error::{Fault, PlanError};
+use crate::plan::{LocalAct, LocalStep};
+use crate::term::Factor;
+use crate::vector::{Vector, side_by_side};
+
+impl Machine<'_> {
+    pub(super) fn local(
+        &mut self,
+        at: &At<'_>,
+        step: &LocalStep,
+        rank: WorldRank,
+    ) -> Result<(), PlanError> {
+        let vector = match &step.act {
+            LocalAct::Copy { from } => self.read(at, rank, from)?,
+            LocalAct::Slice { from, positions } => {
+                let buffer = self.read(at, rank, from)?;
+                Arc::new(buffer.slice(positions.clone()).ok_or_else(|| {
+                    at.error(
+                        Fault::Contradiction,
+                        None,
+                        format!("positions {}..{} of `{from}`", positions.start, positions.end),
+                        format!("positions within 0..{}", buffer.count()),
+                    )
+                })?)
+            }
+            LocalAct::Concat { from } => Arc::new(self.concatenated(at, rank, from)?),
+            LocalAct::Fold { from, reduction } => {
+                Arc::new(self.folded(at, rank, from, *reduction)?)
+            }
+            LocalAct::Scale { from, by } => {
+                let buffer = self.read(at, rank, from)?;
+                let factor = constant(at, by)?;
+                if !buffer.dtype().is_float() && !factor.is_integer() {
+                    return Err(at.error(
+                        Fault::Contradiction,
+                        None,
+                        format!("the factor {}/{} for `{from}`, which is {}", by.0, by.1, buffer.dtype()),
+                        "an integer: integers have no fractions, only multiplicities modulo 2^w",
+                    ));
+                }
+                Arc::new(buffer.map(buffer.dtype(), |placed| {
+                    self.terms.scaled(placed, Factor::Constant(factor.clone()))
+                }))
+            }
+            LocalAct::Cast { from, to } => {
+                let buffer = self.read(at, rank, from)?;
+                Arc::new(buffer.map(*to, |placed| self.terms.cast(placed, *to)))
+            }
+        };
+        self.write(at, rank, &step.recv, vector)
+    }
+
+    fn all_of(
+        &self,
+        at: &At<'_>,
+        rank: WorldRank,
+        from: &[String],
+    ) -> Result<(Arc<Vector>, Vec<Arc<Vector>>), PlanError> {
+        let mut buffers = Vec::new();
+        for name in from {
+            buffers.push(self.read(at, rank, name)?);
+        }
+        let first = buffers.first().cloned().ok_or_else(|| {
+            at.error(Fault::Missing, None, "no buffers", "at least one buffer to read")
+        })?;
+        for (name, buffer) in from.iter().zip(&buffers) {
+            if buffer.dtype() != first.dtype() {
+                return Err(at.error(
+                    Fault::Contradiction,
+                    None,
+                    format!("`{name}` of {}", buffer.dtype()),
+                    format!("{}, like the first buffer", first.dtype()),
+                ));
+            }
+        }
+        Ok((first, buffers))
+    }
+
+    fn concatenated(
+        &self,
+        at: &At<'_>,
+        rank: WorldRank,
+        from: &[String],
+    ) -> Result<Vector, PlanError> {
+        let (first, buffers) = self.all_of(at, rank, from)?;
+        let mut whole = Vector::empty(first.dtype());
+        for buffer in buffers {
+            if whole.count().checked_add(buffer.count()).is_none() {
+                let found = format!("{} + {} elements", whole.count(), buffer.count());
+                return Err(at.error(Fault::Overflow, None, found, "a length below 2^64"));
+            }
+            whole.extend(&buffer);
+        }
+        Ok(whole)
+    }
+
+    fn folded(
+        &mut self,
+        at: &At<'_>,
+        rank: WorldRank,
+        from: &[String],
+        reduction: Option<Reduction>,
+    ) -> Result<Vector, PlanError> {
+        let (first, buffers) = self.all_of(at, rank, from)?;
+        for (name, buffer) in from.iter().zip(&buffers) {
+            if buffer.count() != first.count() {
+                return Err(at.error(
+                    Fault::Contradiction,
+                    None,
+                    format!("`{name}` of {} elements", buffer.count()),
+                    format!("{}, like the first buffer", first.count()),
+                ));
+            }
+        }
+        let parts = u32::try_from(buffers.len()).ok().and_then(GroupSize::new);
+        let mut folds = Folds {
+            terms: &mut *self.terms,
+            scalars: &[],
+            ranks: parts.unwrap_or(GroupSize::ONE),
+        };
+        let place = u64::try_from(at.index).unwrap_or(u64::MAX);
+        let buffers: Vec<&Vector> = buffers.iter().map(AsRef::as_ref).collect();
+        let mut result = Vector::empty(first.dtype());
+        for (positions, contents) in side_by_side(&buffers) {
+            let content = folds.fold(reduction, first.dtype(), place, at.index, &contents);
+            result.push(positions.end.saturating_sub(positions.start), content);
+        }
+        Ok(result)
+    }
+}
+
+/// A constant of the plan, exactly: each side is a decimal number.
+fn constant(at: &At<'_>, (over, under): &(String, String)) -> Result<BigRational, PlanError> {
+    let side = |text: &str| {
+        decimal(text).ok_or_else(|| {
+            at.error(Fault::Value, None, format!("the factor `{text}`"), "a decimal number")
+        })
+    };
+    let (over, under) = (side(over)?, side(under)?);
+    if under.is_zero() {
+        return Err(at.error(Fault::Value, None, "a division by 0", "another divisor"));
+    }
+    Ok(over / under)
+}
+
+/// A plain decimal number (`12`, `-0.125`), exactly.
+fn decimal(text: &str) -> Option<BigRational> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let digits: BigInt = format!("{whole}{fraction}").parse().ok()?;
+    let places = u32::try_from(fraction.len()).ok()?;
+    let scale = core::iter::repeat_n(BigInt::from(10), usize::try_from(places).ok()?)
+        .fold(BigInt::one(), |product, ten| product * ten);
+    Some(BigRational::new(digits, scale))
+}

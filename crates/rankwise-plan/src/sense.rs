@@ -1,0 +1,163 @@
+//! In which sense two terms are equal.
+
+use core::fmt;
+
+use num_traits::{One, Signed};
+use rankwise_model::{Combine, Dtype};
+
+use crate::form::exact;
+use crate::term::{Factor, Placed, Term, Terms};
+
+/// A sense of equality, strongest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Sense {
+    /// The same bits, always: integers and movement.
+    Exact,
+    /// The same bits in every fold order: minima and maxima, sums of two.
+    Unique,
+    /// The same bits if both fold in the same order.
+    BitsGivenFoldOrder,
+    /// Within a stated set or bound: a float average differs per hop by whether the
+    /// multiplication is fused with the addition; a float sum of `n` values in
+    /// another order by at most `(n−1)·u·Σ|x|`, `u` half a unit of the last place at 1.
+    WithinBound,
+    /// Equal as real numbers; nothing is said about bits.
+    OverTheReals,
+}
+
+impl Sense {
+    /// Every sense, strongest first.
+    pub const ALL: [Self; 5] = [
+        Self::Exact,
+        Self::Unique,
+        Self::BitsGivenFoldOrder,
+        Self::WithinBound,
+        Self::OverTheReals,
+    ];
+
+    /// The name used in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Unique => "unique",
+            Self::BitsGivenFoldOrder => "bits given the fold order",
+            Self::WithinBound => "within a stated bound",
+            Self::OverTheReals => "over the reals",
+        }
+    }
+
+    /// What the sense promises, in a sentence.
+    pub const fn promise(self) -> &'static str {
+        match self {
+            Self::Exact => "the same bits, always",
+            Self::Unique => "the same bits in every fold order",
+            Self::BitsGivenFoldOrder => {
+                "the same bits if both fold in the same order; NCCL promises no order"
+            }
+            Self::WithinBound => {
+                "not always the same bits: another fold order moves a float sum of n values by at \
+                 most (n-1)·u·Σ|x|, and an average may fuse its multiplication with the addition"
+            }
+            Self::OverTheReals => "equal as real numbers; rounding may differ",
+        }
+    }
+}
+
+impl fmt::Display for Sense {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The sense in which two terms are equal, given that their forms are.
+pub fn sense(terms: &Terms, left: Placed, right: Placed) -> Sense {
+    let (Some(one), Some(other)) = (terms.traits(left.term), terms.traits(right.term)) else {
+        return Sense::OverTheReals;
+    };
+    if left == right {
+        return one.of_itself;
+    }
+    match (one.rounds.max(other.rounds), one.scales || other.scales) {
+        (Rounds::Never, _) => Sense::Exact,
+        (Rounds::Uniquely, false) => Sense::Unique,
+        (Rounds::ByOrder, false) => Sense::WithinBound,
+        (_, true) => Sense::OverTheReals,
+    }
+}
+
+/// When the bits of a value depend on how it was computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rounds {
+    /// Never: there is no float arithmetic in it.
+    Never,
+    /// Never either: minima, maxima, at most one sum or product of two values.
+    Uniquely,
+    /// The order of its folds shows in its bits.
+    ByOrder,
+}
+
+/// How a term rounds, known when it is made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Traits {
+    /// The sense in which the term equals itself, computed twice.
+    of_itself: Sense,
+    rounds: Rounds,
+    /// Whether a float in it is multiplied by a factor that is no power of two.
+    scales: bool,
+}
+
+impl Traits {
+    const EXACT: Self = Self { of_itself: Sense::Exact, rounds: Rounds::Never, scales: false };
+    const UNIQUE: Self = Self { of_itself: Sense::Unique, rounds: Rounds::Uniquely, scales: false };
+    const ORDERED: Self =
+        Self { of_itself: Sense::BitsGivenFoldOrder, rounds: Rounds::ByOrder, scales: false };
+    const SCALED: Self =
+        Self { of_itself: Sense::WithinBound, rounds: Rounds::ByOrder, scales: true };
+    const NOTHING_KNOWN: Self =
+        Self { of_itself: Sense::OverTheReals, rounds: Rounds::ByOrder, scales: true };
+
+    /// The traits of a term whose parts are in `terms` already.
+    pub(crate) fn of(terms: &Terms, term: &Term, dtype: Dtype) -> Self {
+        let inner = term
+            .parts()
+            .map(|part| terms.traits(part).unwrap_or(Self::NOTHING_KNOWN))
+            .fold(Self::EXACT, Self::with);
+        let is_float = dtype.is_float();
+        match term {
+            Term::Unnamed { .. } => Self::NOTHING_KNOWN,
+            Term::Combined { how: Combine::Sum | Combine::Prod, parts } if is_float => {
+                // A sum of two has no order, unless what it adds up has been rounded.
+                let ordered = parts.len() > 2 || inner.rounds > Rounds::Never;
+                inner.with(if ordered { Self::ORDERED } else { Self::UNIQUE })
+            }
+            Term::Combined { .. } if is_float => inner.with(Self::UNIQUE),
+            Term::Scaled { by, .. } if is_float && !is_power_of_two(by) => inner.with(Self::SCALED),
+            _ => inner,
+        }
+    }
+
+    fn with(self, other: Self) -> Self {
+        Self {
+            of_itself: self.of_itself.max(other.of_itself),
+            rounds: self.rounds.max(other.rounds),
+            scales: self.scales || other.scales,
+        }
+    }
+}
+
+/// Whether multiplying by it is exact (barring underflow), fused or not.
+fn is_power_of_two(factor: &Factor) -> bool {
+    let ratio = match factor {
+        Factor::Reciprocal(ranks) => return ranks.get().is_power_of_two(),
+        Factor::Scalar(scalar) => exact(*scalar),
+        Factor::Constant(ratio) => Some(ratio.clone()),
+    };
+    ratio.is_some_and(|ratio| {
+        let power = |value: &num_bigint::BigInt| {
+            let magnitude = value.abs();
+            magnitude.bits() == magnitude.trailing_zeros().unwrap_or(0).saturating_add(1)
+        };
+        power(ratio.numer()) && power(ratio.denom()) || ratio.is_one()
+    })
+}

@@ -1,0 +1,302 @@
+//! Terms: what a position holds, as a function of who contributed what.
+//!
+//! A term is written down once however many positions and ranks hold it. It says
+//! nothing of where in its inputs it reads: that is the `at` of a [`Placed`] term,
+//! so that a run of positions shares one term, position `k` of the run reading at
+//! `at + k`. Cost follows distinct terms, never ranks × elements.
+//!
+//! A term keeps its *structure* (who was folded with whom, in which order): two
+//! float sums of the same contributions may differ in bits. Its [`Form`] is what
+//! is left when every law of the element type has been applied; equal forms hold
+//! equal values, in the sense that [`sense`](crate::sense) names.
+//!
+//! [`Form`]: crate::form::Form
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use num_rational::BigRational;
+use rankwise_model::{Combine, Dtype, GroupSize, Scalar};
+use rankwise_topology::WorldRank;
+
+use crate::form::Forms;
+use crate::sense::Traits;
+
+/// A term of one [`Terms`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TermId(u32);
+
+/// An input of one [`Terms`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InputId(u32);
+
+/// What makes two inputs the same: name, element type, length and meaning.
+///
+/// Equal shape with another meaning is another value: a gathered parameter is not
+/// the gathered gradient.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct InputIdentity {
+    /// The name.
+    pub name: String,
+    /// The element type.
+    pub dtype: Dtype,
+    /// Elements per contribution.
+    pub count: u64,
+    /// What the values are, in words.
+    pub meaning: Option<String>,
+}
+
+/// What a contribution is attached to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// A device, by name: it keeps the contribution whatever its rank.
+    Device(Arc<str>),
+    /// A rank of the world: it keeps the contribution whatever its device.
+    Rank(WorldRank),
+}
+
+/// A term read from some position on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Placed {
+    /// The term.
+    pub term: TermId,
+    /// The position of its earliest input that it reads.
+    pub at: u64,
+}
+
+impl Placed {
+    /// The same term `by` positions further on.
+    #[must_use]
+    pub const fn shifted(self, by: u64) -> Self {
+        Self { term: self.term, at: self.at.saturating_add(by) }
+    }
+}
+
+/// What a value was multiplied by.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Factor {
+    /// 1/n, rounded to the element type, by an average.
+    Reciprocal(GroupSize),
+    /// A scalar of the element type, by a pre-multiplied sum.
+    Scalar(Scalar),
+    /// A constant of the plan.
+    Constant(BigRational),
+}
+
+/// One term. Parts read relative to the earliest of them, which is at 0.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Term {
+    /// A contribution.
+    Atom {
+        /// To which input.
+        input: InputId,
+        /// Whose.
+        origin: Origin,
+    },
+    /// Parts combined in the order given.
+    Combined {
+        /// How.
+        how: Combine,
+        /// The parts, in fold order.
+        parts: Vec<Placed>,
+    },
+    /// A term times a factor.
+    Scaled {
+        /// The term.
+        term: TermId,
+        /// The factor.
+        by: Factor,
+    },
+    /// A term divided by an integer, truncating: opaque, it merges with nothing.
+    Divided {
+        /// The term.
+        term: TermId,
+        /// The divisor.
+        by: GroupSize,
+    },
+    /// A term converted to another element type.
+    Cast {
+        /// The term.
+        term: TermId,
+        /// The new type.
+        to: Dtype,
+    },
+    /// Parts combined by a reduction that the plan does not name: nothing is known.
+    Unnamed {
+        /// Which step of which proposal, so that no two are taken for equal.
+        place: u64,
+        /// The parts, in fold order.
+        parts: Vec<Placed>,
+    },
+}
+
+/// A term with what is known of it from its parts.
+#[derive(Clone, Debug)]
+struct Entry {
+    term: Term,
+    dtype: Dtype,
+    /// Operations on the longest way down to a contribution.
+    depth: u32,
+    traits: Traits,
+}
+
+/// All terms of one evaluation or comparison, each stored once.
+#[derive(Clone, Debug, Default)]
+pub struct Terms {
+    inputs: Vec<InputIdentity>,
+    terms: Vec<Entry>,
+    ids: BTreeMap<Term, TermId>,
+    forms: Forms,
+}
+
+impl Terms {
+    /// No terms yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The input with this identity, declared now if it is new.
+    pub fn input(&mut self, identity: &InputIdentity) -> InputId {
+        let known = self.inputs.iter().position(|input| input == identity);
+        let index = known.unwrap_or_else(|| {
+            self.inputs.push(identity.clone());
+            self.inputs.len().saturating_sub(1)
+        });
+        InputId(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+
+    /// What makes an input what it is.
+    pub fn identity(&self, input: InputId) -> Option<&InputIdentity> {
+        self.inputs.get(usize::try_from(input.0).ok()?)
+    }
+
+    /// The term behind an id; `None` for an id of another `Terms`.
+    pub fn get(&self, id: TermId) -> Option<&Term> {
+        self.entry(id).map(|entry| &entry.term)
+    }
+
+    /// The element type of a term.
+    pub fn dtype(&self, id: TermId) -> Option<Dtype> {
+        self.entry(id).map(|entry| entry.dtype)
+    }
+
+    /// How many operations deep a term is; a contribution is 0 deep.
+    pub fn depth(&self, id: TermId) -> u32 {
+        self.entry(id).map_or(0, |entry| entry.depth)
+    }
+
+    /// How a term rounds; `None` for an id of another `Terms`.
+    pub(crate) fn traits(&self, id: TermId) -> Option<Traits> {
+        self.entry(id).map(|entry| entry.traits)
+    }
+
+    /// The normal forms of these terms.
+    pub const fn forms(&self) -> &Forms {
+        &self.forms
+    }
+
+    /// A contribution, from its first position on.
+    pub fn atom(&mut self, input: InputId, origin: Origin) -> Placed {
+        let dtype = self.identity(input).map_or(Dtype::U8, |identity| identity.dtype);
+        self.store(Term::Atom { input, origin }, dtype, 0)
+    }
+
+    /// Parts combined in the order given. One part alone is itself.
+    pub fn combined(&mut self, how: Combine, parts: &[Placed]) -> Option<Placed> {
+        match parts {
+            [] => None,
+            [one] => Some(*one),
+            [first, ..] => {
+                let dtype = self.dtype(first.term)?;
+                let (parts, base) = rebased(parts);
+                Some(self.store(Term::Combined { how, parts }, dtype, base))
+            }
+        }
+    }
+
+    /// Parts combined by a reduction that was not named.
+    pub fn unnamed(&mut self, place: u64, parts: &[Placed]) -> Option<Placed> {
+        let dtype = self.dtype(parts.first()?.term)?;
+        let (parts, base) = rebased(parts);
+        Some(self.store(Term::Unnamed { place, parts }, dtype, base))
+    }
+
+    /// A term times a factor.
+    pub fn scaled(&mut self, placed: Placed, by: Factor) -> Placed {
+        self.wrapped(placed, None, |term| Term::Scaled { term, by })
+    }
+
+    /// A term divided, truncating.
+    pub fn divided(&mut self, placed: Placed, by: GroupSize) -> Placed {
+        self.wrapped(placed, None, |term| Term::Divided { term, by })
+    }
+
+    /// A term converted. To its own type it is itself.
+    pub fn cast(&mut self, placed: Placed, to: Dtype) -> Placed {
+        if self.dtype(placed.term) == Some(to) {
+            return placed;
+        }
+        self.wrapped(placed, Some(to), |term| Term::Cast { term, to })
+    }
+
+    fn wrapped(
+        &mut self,
+        placed: Placed,
+        dtype: Option<Dtype>,
+        wrap: impl FnOnce(TermId) -> Term,
+    ) -> Placed {
+        match dtype.or_else(|| self.dtype(placed.term)) {
+            Some(dtype) => self.store(wrap(placed.term), dtype, placed.at),
+            None => placed,
+        }
+    }
+
+    fn store(&mut self, term: Term, dtype: Dtype, at: u64) -> Placed {
+        if let Some(term) = self.ids.get(&term) {
+            return Placed { term: *term, at };
+        }
+        // The format's limits keep the number of distinct terms far below 2^32.
+        let id = TermId(u32::try_from(self.terms.len()).unwrap_or(u32::MAX));
+        let below = term.parts().map(|part| self.depth(part)).max();
+        let depth = below.map_or(0, |below| below.saturating_add(1));
+        let traits = Traits::of(self, &term, dtype);
+        self.forms.add(&term, dtype);
+        self.ids.insert(term.clone(), id);
+        self.terms.push(Entry { term, dtype, depth, traits });
+        Placed { term: id, at }
+    }
+
+    fn entry(&self, id: TermId) -> Option<&Entry> {
+        self.terms.get(id.index())
+    }
+}
+
+impl Term {
+    /// The terms that it is made of.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = TermId> + '_ {
+        let (one, many) = match self {
+            Self::Atom { .. } => (None, None),
+            Self::Scaled { term, .. } | Self::Divided { term, .. } | Self::Cast { term, .. } => {
+                (Some(*term), None)
+            }
+            Self::Combined { parts, .. } | Self::Unnamed { parts, .. } => (None, Some(parts)),
+        };
+        one.into_iter().chain(many.into_iter().flatten().map(|part| part.term))
+    }
+}
+
+impl TermId {
+    pub(crate) fn index(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+/// The parts relative to the earliest, and where that one is.
+fn rebased(parts: &[Placed]) -> (Vec<Placed>, u64) {
+    let base = parts.iter().map(|part| part.at).min().unwrap_or(0);
+    let relative =
+        parts.iter().map(|part| Placed { term: part.term, at: part.at.saturating_sub(base) });
+    (relative.collect(), base)
+}
