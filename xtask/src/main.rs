@@ -1,1 +1,139 @@
-fn main() {}
+//! Drives every build and check of this repository: `cargo xtask VERB`.
+//!
+//! Everything that continuous integration does is a verb that can be typed here;
+//! [`ci`] is the list. No crate of ours is a dependency, so that a broken build
+//! can still be diagnosed; nothing is installed beyond what `rustup` brings.
+
+#![forbid(unsafe_code)]
+// Printing is what this program is for.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod outcome;
+mod workspace;
+
+mod cargo;
+mod tree;
+
+mod ci;
+mod features;
+mod fuzz;
+mod layers;
+mod no_std;
+mod outside;
+mod package;
+mod suite;
+mod tidy;
+
+use std::process::ExitCode;
+
+use outcome::{Done, Outcome};
+use workspace::Workspace;
+
+/// One word after `cargo xtask`.
+struct Verb {
+    name: &'static str,
+    arguments: &'static str,
+    help: &'static str,
+    run: fn(&Workspace, &[String]) -> Outcome,
+}
+
+const VERBS: &[Verb] = &[
+    Verb {
+        name: "ci",
+        arguments: "",
+        help: "everything CI runs, in order, with the time of each step",
+        run: |workspace, _| ci::run(workspace),
+    },
+    Verb {
+        name: "test",
+        arguments: "[ARGUMENTS OF CARGO TEST]",
+        help: "every test of the workspace, and how many passed and failed",
+        run: suite::run,
+    },
+    Verb {
+        name: "lint",
+        arguments: "",
+        help: "rustfmt and clippy, warnings denied",
+        run: |workspace, _| cargo::format(workspace).and_then(|_| cargo::clippy(workspace)),
+    },
+    Verb {
+        name: "docs",
+        arguments: "",
+        help: "the documentation, warnings denied",
+        run: |workspace, _| cargo::docs(workspace),
+    },
+    Verb {
+        name: "tidy",
+        arguments: "",
+        help: "sources, manifests, links and the clauses of the contract",
+        run: |workspace, _| tidy::run(workspace),
+    },
+    Verb {
+        name: "layers",
+        arguments: "[--dot]",
+        help: "checks which crate names which, or draws it",
+        run: layers::run,
+    },
+    Verb {
+        name: "no-std",
+        arguments: "",
+        help: "proves that the lower crates do without the standard library",
+        run: |workspace, _| no_std::run(workspace),
+    },
+    Verb {
+        name: "features",
+        arguments: "",
+        help: "builds each crate alone, with each of its features",
+        run: |workspace, _| features::run(workspace),
+    },
+    Verb {
+        name: "package",
+        arguments: "",
+        help: "packs every published crate and builds it from its package",
+        run: |workspace, _| package::run(workspace),
+    },
+    Verb {
+        name: "outside",
+        arguments: "",
+        help: "builds and tests a stranger's crate outside the workspace",
+        run: |workspace, _| outside::run(workspace),
+    },
+    Verb {
+        name: "fuzz",
+        arguments: "[SECONDS]",
+        help: "runs each fuzz target, for 10 seconds if not told otherwise",
+        run: fuzz::run,
+    },
+];
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let name = arguments.next().unwrap_or_else(|| "--help".to_owned());
+    let rest: Vec<String> = arguments.collect();
+    let asks_for_help = |word: &str| matches!(word, "help" | "--help" | "-h");
+    if asks_for_help(&name) || rest.first().is_some_and(|word| asks_for_help(word)) {
+        print_help();
+        return ExitCode::SUCCESS;
+    }
+    let Some(verb) = VERBS.iter().find(|verb| verb.name == name) else {
+        eprintln!("no verb `{name}`; these there are:\n");
+        print_help();
+        return ExitCode::from(2);
+    };
+    match Workspace::read().and_then(|workspace| (verb.run)(&workspace, &rest)) {
+        Ok(Done::Ran(what)) => println!("{name}: {what}"),
+        Ok(Done::Skipped(why)) => println!("{name}: SKIPPED, {why}"),
+        Err(failure) => {
+            eprintln!("{name}: {failure}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn print_help() {
+    for verb in VERBS {
+        let call = format!("{} {}", verb.name, verb.arguments);
+        println!("cargo xtask {call:<32} {}", verb.help);
+    }
+}

@@ -1,0 +1,15 @@
+//! `cargo xtask outside`: the lower crates as a stranger uses them.
+
+use crate::cargo;
+use crate::outcome::{Done, Outcome};
+use crate::workspace::Workspace;
+
+/// Builds and tests `tests/outside`, which inherits nothing from the workspace.
+pub(crate) fn run(workspace: &Workspace) -> Outcome {
+    cargo::run(
+        cargo::at_root(workspace)
+            .args(["test", "--manifest-path", "tests/outside/Cargo.toml", "--target-dir"])
+            .arg(&workspace.target),
+    )?;
+    Ok(Done::Ran("built and tested".to_owned()))
+}

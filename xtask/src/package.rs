@@ -1,0 +1,23 @@
+//! `cargo xtask package`: what a registry would get, built from that.
+
+use crate::cargo;
+use crate::outcome::{Done, Outcome, plural};
+use crate::workspace::Workspace;
+
+/// Packs every published crate and builds each from its package alone.
+///
+/// They are packed together, since none of them needs to be on a registry yet
+/// for the others to find it then.
+pub(crate) fn run(workspace: &Workspace) -> Outcome {
+    let mut command = cargo::at_root(workspace);
+    // `--allow-dirty`: the working tree is what is checked, committed or not.
+    command.args(["package", "--workspace", "--locked", "--allow-dirty"]);
+    for package in workspace.packages.iter().filter(|package| !package.published) {
+        command.args(["--exclude", &package.name]);
+    }
+    // `cargo test` has just compiled every dependency at this level; `package`
+    // builds in the `dev` profile and would compile them all again at level 0.
+    command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
+    cargo::run(&mut command)?;
+    Ok(Done::Ran(plural(workspace.published().count(), "crate")))
+}
