@@ -23,6 +23,13 @@ pub(crate) fn at_root(workspace: &Workspace) -> Command {
     command
 }
 
+/// Gives a build outside our workspace the `test` profile of our root manifest, so
+/// that it takes every dependency as `cargo test` has just compiled it.
+pub(crate) fn built_like_tests(command: &mut Command) -> &mut Command {
+    command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
+    command.env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
+}
+
 /// Shows the command, runs it, and fails unless it succeeds.
 pub(crate) fn run(command: &mut Command) -> Result<(), Failure> {
     let shown = shown(command);

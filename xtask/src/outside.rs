@@ -6,10 +6,9 @@ use crate::workspace::Workspace;
 
 /// Builds and tests `tests/outside`, which inherits nothing from the workspace.
 pub(crate) fn run(workspace: &Workspace) -> Outcome {
-    cargo::run(
-        cargo::at_root(workspace)
-            .args(["test", "--manifest-path", "tests/outside/Cargo.toml", "--target-dir"])
-            .arg(&workspace.target),
-    )?;
+    let mut command = cargo::at_root(workspace);
+    command.args(["test", "--manifest-path", "tests/outside/Cargo.toml", "--target-dir"]);
+    command.arg(&workspace.target);
+    cargo::run(cargo::built_like_tests(&mut command))?;
     Ok(Done::Ran("built and tested".to_owned()))
 }

@@ -15,9 +15,6 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
     for package in workspace.packages.iter().filter(|package| !package.published) {
         command.args(["--exclude", &package.name]);
     }
-    // `cargo test` has just compiled every dependency at this level; `package`
-    // builds in the `dev` profile and would compile them all again at level 0.
-    command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
-    cargo::run(&mut command)?;
+    cargo::run(cargo::built_like_tests(&mut command))?;
     Ok(Done::Ran(plural(workspace.published().count(), "crate")))
 }
