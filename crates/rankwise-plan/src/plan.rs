@@ -73,6 +73,9 @@ pub struct Proposal {
     pub steps: Vec<Step>,
     /// The buffers that are its result, where it says so.
     pub outputs: Option<Vec<String>>,
+    /// What its buffers are called in comparisons and needs, where another name
+    /// than their own: own name to other name.
+    pub renames: BTreeMap<String, String>,
     /// Where it stands.
     pub span: Span,
 }

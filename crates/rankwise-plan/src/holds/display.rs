@@ -1,0 +1,66 @@
+//! An expression as text that reads back to the same expression.
+
+use core::fmt;
+
+use rankwise_model::Reduction;
+
+use crate::holds::{CAST, CONCAT, GATHER, OVER, RANK, SHARD, is_bare, rank_digits};
+use crate::plan::{At, Expr, ExprKind};
+
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            ExprKind::Input { name, at } => {
+                name_to(f, name, is_bare(name))?;
+                match at {
+                    None => {}
+                    Some(At::Rank(rank)) => write!(f, "@{RANK}{rank}")?,
+                    Some(At::Device(device)) => {
+                        f.write_str("@")?;
+                        name_to(f, device, is_bare(device) && rank_digits(device).is_none())?;
+                    }
+                }
+            }
+            ExprKind::Gather(inner) => write!(f, "{GATHER}({inner})")?,
+            ExprKind::Shard(inner, None) => write!(f, "{SHARD}({inner})")?,
+            ExprKind::Shard(inner, Some(block)) => write!(f, "{SHARD}({inner}, {block})")?,
+            ExprKind::Reduce(reduction, inner) => write!(f, "{reduction}({inner})")?,
+            ExprKind::PreMul(inner, scalars) => {
+                write!(f, "{}({inner}", Reduction::PreMulSum)?;
+                for scalar in scalars {
+                    write!(f, ", {scalar}")?;
+                }
+                f.write_str(")")?;
+            }
+            ExprKind::Cast(inner, dtype) => write!(f, "{CAST}({inner}, {dtype})")?,
+            ExprKind::Concat(parts) => {
+                write!(f, "{CONCAT}(")?;
+                for (index, part) in parts.iter().enumerate() {
+                    f.write_str(if index == 0 { "" } else { ", " })?;
+                    part.fmt(f)?;
+                }
+                f.write_str(")")?;
+            }
+            ExprKind::Slice(inner, range) => write!(f, "{inner}[{}..{}]", range.start, range.end)?,
+        }
+        if let Some(group) = &self.over {
+            write!(f, " {OVER} ")?;
+            name_to(f, group, is_bare(group))?;
+        }
+        Ok(())
+    }
+}
+
+fn name_to(f: &mut fmt::Formatter<'_>, name: &str, bare: bool) -> fmt::Result {
+    if bare {
+        return f.write_str(name);
+    }
+    f.write_str("\"")?;
+    for c in name.chars() {
+        if matches!(c, '"' | '\\') {
+            f.write_str("\\")?;
+        }
+        write!(f, "{c}")?;
+    }
+    f.write_str("\"")
+}

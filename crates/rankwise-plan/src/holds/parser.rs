@@ -1,0 +1,270 @@
+//! The grammar, by recursive descent with a bound on depth.
+//!
+//! ```text
+//! E    = form { "[" RANGE "]" | "over" NAME }
+//! form = NAME [ "@" ( "rank" DIGITS | NAME ) ]
+//!      | FUNCTION "(" E { "," argument } ")"
+//! ```
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use rankwise_model::{Dtype, GroupSize, Reduction};
+use rankwise_topology::{World, WorldRank};
+
+use crate::error::{Fault, PlanError};
+use crate::holds::cursor::{Cursor, Word};
+use crate::holds::{CAST, CONCAT, GATHER, SHARD, error, rank_digits};
+use crate::plan::{At, Expr, ExprKind};
+use crate::{limits, names};
+
+const FORM: &str = "an input such as x, or a form such as sum(x)";
+
+/// A parser at some place of one expression.
+pub(super) struct Parser<'e> {
+    cursor: Cursor<'e>,
+}
+
+/// An expression and how many forms deep it is.
+struct Deep {
+    expr: Expr,
+    height: usize,
+}
+
+impl<'e> Parser<'e> {
+    pub(super) fn new(cursor: Cursor<'e>) -> Self {
+        Self { cursor }
+    }
+
+    /// The expression, and nothing after it.
+    pub(super) fn whole(mut self) -> Result<Expr, PlanError> {
+        let deep = self.expression(0)?;
+        match self.cursor.peek() {
+            None => Ok(deep.expr),
+            Some(_) => Err(self.cursor.unexpected("the end, `over` or [a..b]")),
+        }
+    }
+
+    fn expression(&mut self, depth: usize) -> Result<Deep, PlanError> {
+        let start = self.cursor.start();
+        self.check_depth(start, depth.saturating_add(1))?;
+        let mut deep = self.form(start, depth)?;
+        loop {
+            if self.cursor.take('[') {
+                let range = self.cursor.range()?;
+                self.cursor.need(']', "], after the positions a..b")?;
+                let height = deep.height.saturating_add(1);
+                self.check_depth(start, depth.saturating_add(height))?;
+                let kind = ExprKind::Slice(Box::new(deep.expr), range);
+                deep = Deep { expr: self.made(kind, start), height };
+            } else if self.cursor.take_over() {
+                let group = self.cursor.name("the name of a group, after `over`")?;
+                if !put_over(&mut deep.expr, &group.text) {
+                    let span = self.cursor.span_from(group.start);
+                    let found = format!("`over {}` where nothing takes it", group.text);
+                    return Err(error(
+                        Fault::Contradiction,
+                        span,
+                        found,
+                        "it after a form over ranks that has none yet: gather, shard, a reduction",
+                    ));
+                }
+                deep.expr.span = self.cursor.span_from(start);
+            } else {
+                return Ok(deep);
+            }
+        }
+    }
+
+    fn check_depth(&self, start: usize, depth: usize) -> Result<(), PlanError> {
+        if depth <= limits::HOLDS_DEPTH {
+            return Ok(());
+        }
+        let found = format!("{depth} forms inside one another");
+        let expected = format!("at most {}", limits::HOLDS_DEPTH);
+        Err(error(Fault::Limit, self.cursor.span_from(start), found, &expected))
+    }
+
+    fn made(&self, kind: ExprKind, start: usize) -> Expr {
+        Expr { kind, over: None, span: self.cursor.span_from(start) }
+    }
+
+    fn form(&mut self, start: usize, depth: usize) -> Result<Deep, PlanError> {
+        let word = self.cursor.name(FORM)?;
+        if !word.quoted && self.cursor.take('(') {
+            return self.function(&word, depth);
+        }
+        let at = if self.cursor.take('@') { Some(self.place()?) } else { None };
+        let kind = ExprKind::Input { name: word.text.into_owned(), at };
+        Ok(Deep { expr: self.made(kind, start), height: 1 })
+    }
+
+    /// What stands after `@`.
+    fn place(&mut self) -> Result<At, PlanError> {
+        let word = self.cursor.name("a device, or rank and a number, after @")?;
+        match rank_digits(&word.text) {
+            Some(digits) if !word.quoted => match digits.parse().ok().and_then(any_rank) {
+                Some(rank) => Ok(At::Rank(rank)),
+                None => Err(error(
+                    Fault::Overflow,
+                    self.cursor.span_from(word.start),
+                    names::shortened(&word.text),
+                    "a rank of the world",
+                )),
+            },
+            _ => Ok(At::Device(word.text.into_owned())),
+        }
+    }
+
+    /// The rest of a function, after its opening parenthesis.
+    fn function(&mut self, name: &Word<'e>, depth: usize) -> Result<Deep, PlanError> {
+        let function = Function::named(&name.text).ok_or_else(|| {
+            let expected = names::one_of(&name.text, Function::all());
+            error(
+                Fault::UnknownName,
+                self.cursor.span(name.start..name.start.saturating_add(name.text.len())),
+                format!("the form {}(…)", name.text),
+                &expected,
+            )
+        })?;
+        let first = self.expression(depth.saturating_add(1))?;
+        let mut height = first.height;
+        let inner = first.expr;
+        let kind = match function {
+            Function::Gather => ExprKind::Gather(Box::new(inner)),
+            Function::Shard => {
+                let block = if self.cursor.take(',') {
+                    Some(self.cursor.integer("the number of a block")?)
+                } else {
+                    None
+                };
+                ExprKind::Shard(Box::new(inner), block)
+            }
+            Function::Reduce(Reduction::PreMulSum) => {
+                let mut scalars = Vec::new();
+                self.cursor.need(',', "a comma and one scalar per rank")?;
+                loop {
+                    scalars.push(self.cursor.number()?.to_owned());
+                    self.check_arguments(name, scalars.len())?;
+                    if !self.cursor.take(',') {
+                        break;
+                    }
+                }
+                ExprKind::PreMul(Box::new(inner), scalars)
+            }
+            Function::Reduce(reduction) => ExprKind::Reduce(reduction, Box::new(inner)),
+            Function::Cast => {
+                self.cursor.need(',', "a comma and an element type")?;
+                ExprKind::Cast(Box::new(inner), self.dtype()?)
+            }
+            Function::Concat => {
+                let mut parts = vec![inner];
+                while self.cursor.take(',') {
+                    let part = self.expression(depth.saturating_add(1))?;
+                    height = height.max(part.height);
+                    parts.push(part.expr);
+                    self.check_arguments(name, parts.len())?;
+                }
+                ExprKind::Concat(parts)
+            }
+        };
+        self.cursor.need(')', "a closing )")?;
+        Ok(Deep { expr: self.made(kind, name.start), height: height.saturating_add(1) })
+    }
+
+    fn check_arguments(&self, name: &Word<'e>, arguments: usize) -> Result<(), PlanError> {
+        if u64::try_from(arguments).is_ok_and(|arguments| arguments <= limits::ARGUMENTS) {
+            return Ok(());
+        }
+        let found = format!("{arguments} arguments of {}", name.text);
+        let expected = format!("at most {}", limits::ARGUMENTS);
+        Err(error(Fault::Limit, self.cursor.span_from(name.start), found, &expected))
+    }
+
+    fn dtype(&mut self) -> Result<Dtype, PlanError> {
+        let word = self.cursor.name("an element type")?;
+        names::dtype(&word.text).map_err(|expected| {
+            error(
+                Fault::Value,
+                self.cursor.span_from(word.start),
+                names::quoted(&word.text),
+                &expected,
+            )
+        })
+    }
+}
+
+/// A rank of the largest world there can be: the plan that the expression is in
+/// will say whether it has it.
+fn any_rank(index: u32) -> Option<WorldRank> {
+    World::new(GroupSize::new(u32::MAX)?).rank(index)
+}
+
+/// Gives `over` to the form itself if it is over ranks, else to those inside it;
+/// whether any took it.
+fn put_over(expr: &mut Expr, group: &str) -> bool {
+    match &mut expr.kind {
+        ExprKind::Gather(_) | ExprKind::Shard(..) | ExprKind::Reduce(..) | ExprKind::PreMul(..) => {
+            let is_free = expr.over.is_none();
+            expr.over.get_or_insert_with(|| group.to_string());
+            is_free
+        }
+        ExprKind::Cast(inner, _) | ExprKind::Slice(inner, _) => put_over(inner, group),
+        // Not `any`: every part that can takes it.
+        ExprKind::Concat(parts) => {
+            parts.iter_mut().fold(false, |taken, part| put_over(part, group) || taken)
+        }
+        ExprKind::Input { .. } => false,
+    }
+}
+
+/// A word that may stand before a parenthesis.
+#[derive(Clone, Copy)]
+enum Function {
+    Gather,
+    Shard,
+    Reduce(Reduction),
+    Cast,
+    Concat,
+}
+
+impl Function {
+    const OWN: [(&'static str, Self); 4] =
+        [(GATHER, Self::Gather), (SHARD, Self::Shard), (CAST, Self::Cast), (CONCAT, Self::Concat)];
+
+    fn named(name: &str) -> Option<Self> {
+        let own = Self::OWN.into_iter().find(|(own, _)| *own == name).map(|(_, form)| form);
+        own.or_else(|| name.parse().ok().map(Self::Reduce))
+    }
+
+    fn all() -> impl Iterator<Item = &'static str> + Clone {
+        let own = Self::OWN.into_iter().map(|(name, _)| name);
+        own.chain(Reduction::ALL.into_iter().map(Reduction::name))
+    }
+}
+
+impl Expr {
+    /// The expression without its places, to compare meanings.
+    pub fn without_spans(&self) -> Self {
+        let inner = |expr: &Self| Box::new(expr.without_spans());
+        let kind = match &self.kind {
+            ExprKind::Input { name, at } => {
+                ExprKind::Input { name: String::clone(name), at: at.clone() }
+            }
+            ExprKind::Gather(expr) => ExprKind::Gather(inner(expr)),
+            ExprKind::Shard(expr, block) => ExprKind::Shard(inner(expr), *block),
+            ExprKind::Reduce(reduction, expr) => ExprKind::Reduce(*reduction, inner(expr)),
+            ExprKind::PreMul(expr, scalars) => ExprKind::PreMul(inner(expr), scalars.clone()),
+            ExprKind::Cast(expr, dtype) => ExprKind::Cast(inner(expr), *dtype),
+            ExprKind::Concat(parts) => {
+                ExprKind::Concat(parts.iter().map(Self::without_spans).collect())
+            }
+            ExprKind::Slice(expr, range) => ExprKind::Slice(inner(expr), range.clone()),
+        };
+        Self { kind, over: self.over.clone(), span: crate::error::Span::default() }
+    }
+}

@@ -1,0 +1,267 @@
+//! The inputs: their shapes first, their values last.
+
+mod values;
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use rankwise_model::Dtype;
+
+use crate::error::{Fault, PlanError, Span};
+use crate::file;
+use crate::limits;
+use crate::names;
+use crate::plan::{Attachment, Input};
+use crate::read::Declared;
+use crate::read::arrays::Arrays;
+use crate::read::group::Ranks;
+use crate::read::spot::Spot;
+use crate::words::{ATTACHMENTS, SLICINGS, Slicing};
+use values::Contributions;
+
+/// An input whose values are not read yet.
+pub(super) struct Declaration<'f> {
+    name: &'f str,
+    span: Span,
+    dtype: Dtype,
+    count: Option<(Spot, u64)>,
+    meaning: Option<String>,
+    attached: Attachment,
+    source: Option<Source<'f>>,
+}
+
+/// Where the values are.
+enum Source<'f> {
+    /// In the plan, one list per rank, in rank order.
+    Literals(Spot, Vec<(Spot, &'f [file::Spanned<file::Literal>])>),
+    /// In one file per rank, in rank order.
+    Files(Vec<(Spot, &'f str)>),
+    /// In one file.
+    File(Spot, &'f str, Slicing),
+}
+
+/// Everything about the inputs that needs no array.
+pub(super) fn declarations<'f>(
+    plan: &Spot,
+    declared: &Declared<'f>,
+) -> Result<Vec<Declaration<'f>>, PlanError> {
+    let all = plan.key("input", plan.span);
+    let mut literals = 0_u64;
+    let mut declarations = Vec::new();
+    for (name, input) in declared.file.input.iter() {
+        all.key(&name.value, name.span).name(&name.value)?;
+        let spot = all.key(&name.value, input.span);
+        let declaration =
+            declaration(&spot, &name.value, name.span, &input.value, &declared.ranks)?;
+        if let Some(Source::Literals(spot, lists)) = &declaration.source {
+            for (_, list) in lists {
+                literals = literals.saturating_add(u64::try_from(list.len()).unwrap_or(u64::MAX));
+            }
+            if literals > limits::LITERAL_ELEMENTS {
+                let found = format!("{literals} elements written in the plan");
+                let expected = format!("at most {}: use array files", limits::LITERAL_ELEMENTS);
+                return Err(spot.error(Fault::Limit, found, expected));
+            }
+        }
+        declarations.push(declaration);
+    }
+    Ok(declarations)
+}
+
+/// The inputs with their values.
+pub(super) fn read(
+    declarations: Vec<Declaration<'_>>,
+    ranks: &Ranks,
+    arrays: &mut dyn Arrays,
+) -> Result<BTreeMap<String, Input>, PlanError> {
+    let mut inputs = BTreeMap::new();
+    for declaration in declarations {
+        let Declaration { name, span, dtype, count, meaning, attached, source } = declaration;
+        let mut contributions = Contributions::new(dtype, count.map(|(_, count)| count));
+        match source {
+            None => {}
+            Some(Source::Literals(_, lists)) => contributions.literals(&lists)?,
+            Some(Source::Files(files)) => contributions.files(&files, arrays)?,
+            Some(Source::File(spot, file, slicing)) => {
+                contributions.file(&spot, file, slicing, ranks.size, arrays)?;
+            }
+        }
+        let (count, values, rounded) = contributions.finish();
+        let name = String::from(name);
+        let input =
+            Input { name: name.clone(), dtype, count, meaning, attached, values, rounded, span };
+        inputs.insert(name, input);
+    }
+    Ok(inputs)
+}
+
+fn declaration<'f>(
+    spot: &Spot,
+    name: &'f str,
+    span: Span,
+    input: &'f file::Input,
+    ranks: &Ranks,
+) -> Result<Declaration<'f>, PlanError> {
+    let (dtype_spot, dtype) = spot.needed("dtype", &input.dtype, "the element type")?;
+    let wrong = |expected| dtype_spot.error(Fault::Value, names::quoted(dtype), expected);
+    let dtype = names::dtype(dtype).map_err(wrong)?;
+    let (source, keyed_by) = source(spot, input, ranks)?;
+    let attached = attachment(spot, input, keyed_by, ranks)?;
+    let count = spot.given("count", &input.count).map(|(spot, count)| (spot, count.get()));
+    match &count {
+        None if source.is_none() => {
+            let expected = "the number of elements, as there are no values to count";
+            return Err(spot.key("count", spot.span).error(
+                Fault::Missing,
+                "no key count",
+                expected,
+            ));
+        }
+        Some((spot, count)) if count.checked_mul(dtype.bytes()).is_none() => {
+            let found = format!("{count} elements of {} bytes", dtype.bytes());
+            return Err(spot.error(Fault::Overflow, found, "fewer than 2^64 bytes"));
+        }
+        _ => {}
+    }
+    let meaning = spot.given("meaning", &input.meaning).map(|(_, meaning)| meaning.clone());
+    Ok(Declaration { name, span, dtype, count, meaning, attached, source })
+}
+
+/// Where the values are, and by what they are keyed, if by anything.
+fn source<'f>(
+    spot: &Spot,
+    input: &'f file::Input,
+    ranks: &Ranks,
+) -> Result<(Option<Source<'f>>, Option<Attachment>), PlanError> {
+    const EXPECTED: &str = "at most one of on, files, file";
+    let on = spot.given("on", &input.on);
+    let files = spot.given("files", &input.files);
+    let file = spot.given("file", &input.file);
+    if let (Some((spot, _)), None) = (spot.given("slice", &input.slice), &file) {
+        return Err(spot.error(Fault::Contradiction, "slice without file", "slice only with file"));
+    }
+    match (on, files, file) {
+        (None, None, None) => Ok((None, None)),
+        (Some((spot, on)), None, None) => {
+            let (keyed_by, spot, lists) = per_rank(&spot, on, ranks)?;
+            let lists = lists.into_iter().map(|(spot, list)| (spot, list.as_slice())).collect();
+            Ok((Some(Source::Literals(spot, lists)), Some(keyed_by)))
+        }
+        (None, Some((spot, files)), None) => {
+            let (keyed_by, _, files) = per_rank(&spot, files, ranks)?;
+            let files = files.into_iter().map(|(spot, file)| (spot, file.as_str())).collect();
+            Ok((Some(Source::Files(files)), Some(keyed_by)))
+        }
+        (None, None, Some((file_spot, file))) => {
+            let words = SLICINGS.map(|(word, _)| word);
+            let expected = format!("whose is what in the file: {}", words.join(" or "));
+            let (spot, slice) = spot.needed("slice", &input.slice, &expected)?;
+            let slicing = spot.word(slice, &SLICINGS)?;
+            Ok((Some(Source::File(file_spot, file, slicing)), None))
+        }
+        (Some(_), _, Some((spot, _))) | (Some(_), Some((spot, _)), None) => {
+            Err(spot.error(Fault::Contradiction, "values here beside those in on", EXPECTED))
+        }
+        (None, Some(_), Some((spot, _))) => {
+            Err(spot.error(Fault::Contradiction, "a file beside files", EXPECTED))
+        }
+    }
+}
+
+/// What the contributions belong to: as said, as keyed, or by the kind of group.
+fn attachment(
+    spot: &Spot,
+    input: &file::Input,
+    keyed_by: Option<Attachment>,
+    ranks: &Ranks,
+) -> Result<Attachment, PlanError> {
+    let by_device = ranks.has_exclusive_devices();
+    let default = if by_device { Attachment::Device } else { Attachment::Rank };
+    let Some((spot, by)) = spot.given("by", &input.by) else {
+        return Ok(keyed_by.unwrap_or(default));
+    };
+    let attached = spot.word(by, &ATTACHMENTS)?;
+    if keyed_by.is_some_and(|keyed_by| keyed_by != attached) {
+        let found = format!("by {by:?}, and values by the other");
+        return Err(spot.error(Fault::Contradiction, found, "both by device, or both by rank"));
+    }
+    if attached == Attachment::Device && !by_device {
+        return Err(no_device_each(&spot, ranks));
+    }
+    Ok(attached)
+}
+
+/// A contribution is one rank's, so a device can own it only if it has one rank.
+fn no_device_each(spot: &Spot, ranks: &Ranks) -> PlanError {
+    let found = match &ranks.map {
+        None => "contributions by device where no devices are named",
+        Some(_) => "contributions by device where a device has several ranks",
+    };
+    spot.error(Fault::Contradiction, found, "contributions by rank")
+}
+
+/// One entry for each rank, in rank order, whatever they are keyed by.
+fn per_rank<'f, T>(
+    spot: &Spot,
+    keyed: &'f file::Keyed<T>,
+    ranks: &Ranks,
+) -> Result<(Attachment, Spot, Vec<(Spot, &'f T)>), PlanError> {
+    let device = spot.given("device", &keyed.device);
+    let rank = spot.given("rank", &keyed.rank);
+    let (attached, spot, table) = match (device, rank) {
+        (Some((spot, table)), None) => (Attachment::Device, spot, table),
+        (None, Some((spot, table))) => (Attachment::Rank, spot, table),
+        (None, None) => {
+            return Err(spot.error(Fault::Missing, "neither", "one of device and rank"));
+        }
+        (Some(_), Some((spot, _))) => {
+            return Err(spot.error(Fault::Contradiction, "both", "one of device and rank"));
+        }
+    };
+    if attached == Attachment::Device && !ranks.has_exclusive_devices() {
+        return Err(no_device_each(&spot, ranks));
+    }
+    let mut by_rank = BTreeMap::new();
+    for (key, value) in table.iter() {
+        let key_spot = spot.key(&key.value, key.span);
+        let rank = match attached {
+            Attachment::Device => {
+                let device = ranks.device(&key_spot, &key.value)?;
+                ranks.map.as_ref().and_then(|map| map.ranks_on(device).next())
+            }
+            Attachment::Rank => decimal(&key.value).and_then(|index| ranks.rank_at(index)),
+        };
+        let Some(rank) = rank else {
+            let expected = format!("a rank of the {} in the group, from 0", ranks.size);
+            return Err(key_spot.error(
+                Fault::UnknownName,
+                format!("rank {}", key.value),
+                expected,
+            ));
+        };
+        let value_spot = spot.key(&key.value, value.span);
+        if by_rank.insert(rank, (value_spot, &value.value)).is_some() {
+            let found = format!("{} a second time", key.value);
+            return Err(key_spot.error(Fault::Contradiction, found, "each contribution once"));
+        }
+    }
+    if let Some(absent) = ranks.world.ranks().find(|rank| !by_rank.contains_key(rank)) {
+        let device = ranks.map.as_ref().and_then(|map| map.device(absent));
+        let whose = match (attached, device) {
+            (Attachment::Device, Some(device)) => format!("device {device}"),
+            _ => format!("rank {absent}"),
+        };
+        let found = format!("no contribution of {whose}");
+        return Err(spot.error(Fault::Missing, found, "one for each, or none at all"));
+    }
+    Ok((attached, spot, by_rank.into_values().collect()))
+}
+
+/// A rank as a key: decimal, without sign or leading zeros, so that no two keys
+/// are one rank.
+fn decimal(key: &str) -> Option<u64> {
+    let index: u64 = key.parse().ok()?;
+    (alloc::string::ToString::to_string(&index) == key).then_some(index)
+}

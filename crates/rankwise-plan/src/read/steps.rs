@@ -1,0 +1,231 @@
+//! One step: a collective, one side of a message, or a local act.
+
+mod local;
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use rankwise_model::{GroupSize, OperationKind, Rank, Reduction};
+use rankwise_topology::{Group, Partition};
+
+use crate::error::{Fault, PlanError};
+use crate::file::{self, Buffers, Whole};
+use crate::names;
+use crate::plan::{Act, CollectiveStep, Direction, MessageStep, On, Step};
+use crate::read::spot::Spot;
+use crate::read::{Declared, place};
+use crate::words::{self, OwnCall, WORLD};
+
+/// Reads one step of `[[proposal.NAME.step]]`.
+pub(super) fn read(
+    spot: &Spot,
+    step: &file::Step,
+    declared: &Declared<'_>,
+    text: &str,
+) -> Result<Step, PlanError> {
+    let (call_spot, call) = spot.needed("call", &step.call, "what the step does")?;
+    let reader = StepReader { spot, step, call, declared, text };
+    let collective = words::collectives().find(|kind| kind.name() == call);
+    let own = OwnCall::ALL.into_iter().find(|(name, _)| name == call);
+    let act = match (collective, own) {
+        (Some(kind), _) => Act::Collective(reader.collective(kind)?),
+        (None, Some((_, OwnCall::Send))) => Act::Message(reader.message(Direction::Send)?),
+        (None, Some((_, OwnCall::Recv))) => Act::Message(reader.message(Direction::Recv)?),
+        (None, Some((_, call))) => Act::Local(reader.local(call)?),
+        (None, None) => {
+            let expected = match call.parse::<OperationKind>() {
+                Ok(kind) if kind != OperationKind::Message => {
+                    format!("{kind}, which is its name here")
+                }
+                _ => names::one_of(call, words::calls()),
+            };
+            return Err(call_spot.error(Fault::Value, names::quoted(call), expected));
+        }
+    };
+    Ok(Step { act, span: spot.span })
+}
+
+/// The step being read.
+struct StepReader<'s> {
+    spot: &'s Spot,
+    step: &'s file::Step,
+    call: &'s str,
+    declared: &'s Declared<'s>,
+    text: &'s str,
+}
+
+impl StepReader<'_> {
+    fn collective(&self, kind: OperationKind) -> Result<CollectiveStep, PlanError> {
+        let mut keys = Vec::from(["over", "send", "recv", "count"]);
+        if kind.reduces() {
+            keys.extend(["op", "scalars"]);
+        }
+        if kind.is_rooted() {
+            keys.push("root");
+        }
+        self.only(&keys)?;
+        let (over, over_name) = self.over()?;
+        let reduction = self.op(&words::reductions().collect::<Vec<_>>())?;
+        let root = if kind.is_rooted() {
+            let (spot, root) =
+                self.spot.needed("root", &self.step.root, "the root, as a rank of the group")?;
+            Some(rank_in(&spot, *root, &over, over_name.as_deref())?)
+        } else {
+            None
+        };
+        let count = self.spot.given("count", &self.step.count);
+        Ok(CollectiveStep {
+            kind,
+            reduction,
+            scalars: self.scalars(reduction, &over)?,
+            root,
+            over,
+            over_name,
+            send: self.send()?,
+            recv: self.recv()?,
+            count: count.as_ref().map(|(_, count)| count.get()),
+            count_span: count.map(|(spot, _)| spot.span),
+        })
+    }
+
+    fn message(&self, direction: Direction) -> Result<MessageStep, PlanError> {
+        let buffer = match direction {
+            Direction::Send => {
+                self.only(&["peer", "over", "on", "send", "count"])?;
+                self.send()?
+            }
+            Direction::Recv => {
+                self.only(&["peer", "over", "on", "recv", "count"])?;
+                self.recv()?
+            }
+        };
+        let (over, over_name) = self.over()?;
+        let (spot, peer) =
+            self.spot.needed("peer", &self.step.peer, "the other side, as a rank of the group")?;
+        let peer = rank_in(&spot, *peer, &over, over_name.as_deref())?;
+        Ok(MessageStep {
+            direction,
+            on: self.on()?,
+            over,
+            over_name,
+            peer,
+            buffer,
+            count: self.step.count.map(|count| count.value.get()),
+        })
+    }
+
+    /// Refuses every key that means nothing with this call.
+    fn only(&self, allowed: &[&str]) -> Result<(), PlanError> {
+        let step = self.step;
+        let given = [
+            ("op", step.op.as_ref().map(|field| field.span)),
+            ("scalars", step.scalars.as_ref().map(|field| field.span)),
+            ("root", step.root.as_ref().map(|field| field.span)),
+            ("peer", step.peer.as_ref().map(|field| field.span)),
+            ("over", step.over.as_ref().map(|field| field.span)),
+            ("on", step.on.as_ref().map(|field| field.span)),
+            ("send", step.send.as_ref().map(|field| field.span)),
+            ("recv", step.recv.as_ref().map(|field| field.span)),
+            ("count", step.count.as_ref().map(|field| field.span)),
+            ("positions", step.positions.as_ref().map(|field| field.span)),
+            ("by", step.by.as_ref().map(|field| field.span)),
+            ("dtype", step.dtype.as_ref().map(|field| field.span)),
+        ];
+        for (key, span) in given {
+            if let Some(span) = span.filter(|_| !allowed.contains(&key)) {
+                let found = format!("{key} with {}", self.call);
+                let expected = format!("only {} with it", allowed.join(", "));
+                return Err(self.spot.key(key, span).error(Fault::Contradiction, found, expected));
+            }
+        }
+        Ok(())
+    }
+
+    fn op(&self, known: &[&str]) -> Result<Option<Reduction>, PlanError> {
+        let Some((spot, op)) = self.spot.given("op", &self.step.op) else { return Ok(None) };
+        let reduction = op.parse().ok().filter(|_| known.contains(&op.as_str()));
+        let wrong = || {
+            let expected = names::one_of(op, known.iter().copied());
+            spot.error(Fault::Value, names::quoted(op), expected)
+        };
+        reduction.map(Some).ok_or_else(wrong)
+    }
+
+    /// One scalar for each rank of a group: so all groups are of one size.
+    fn scalars(
+        &self,
+        reduction: Option<Reduction>,
+        over: &Partition,
+    ) -> Result<Option<Vec<String>>, PlanError> {
+        let Some((spot, written)) = self.spot.given("scalars", &self.step.scalars) else {
+            return Ok(None);
+        };
+        if reduction != Some(Reduction::PreMulSum) {
+            let op = reduction.map_or("no op", Reduction::name);
+            let expected = format!("scalars only with op = {:?}", Reduction::PreMulSum.name());
+            return Err(spot.error(Fault::Contradiction, format!("scalars with {op}"), expected));
+        }
+        let mut scalars = Vec::new();
+        for (spot, scalar) in spot.each(written) {
+            if scalar.0.parse::<f64>().is_err() {
+                return Err(spot.error(Fault::Value, names::quoted(&scalar.0), "a number"));
+            }
+            scalars.push(scalar.0.to_string());
+        }
+        let mut sizes = over.groups().iter().map(Group::size);
+        if let Some(size) = sizes.find(|size| u32::try_from(scalars.len()) != Ok(size.get())) {
+            let found = format!("{} scalars for a group of {size}", scalars.len());
+            return Err(spot.error(Fault::Contradiction, found, "one for each rank of the group"));
+        }
+        Ok(Some(scalars))
+    }
+
+    fn over(&self) -> Result<(Partition, Option<String>), PlanError> {
+        let given = self.spot.given("over", &self.step.over);
+        let (spot, over) = given.unzip();
+        let spot = spot.as_ref().unwrap_or(self.spot);
+        self.declared.partitions.over(spot, over, &self.declared.ranks)
+    }
+
+    fn on(&self) -> Result<On, PlanError> {
+        match self.spot.given("on", &self.step.on) {
+            Some((spot, on)) => place::on(&spot, on, self.declared),
+            None => Ok(On::EveryRank),
+        }
+    }
+
+    /// The one buffer that is read.
+    fn send(&self) -> Result<String, PlanError> {
+        let (spot, send) = self.spot.needed("send", &self.step.send, "the buffer that is read")?;
+        match send {
+            Buffers::One(name) => spot.name(name).map(String::from),
+            Buffers::Several(names) => {
+                let found = format!("{} buffers", names.len());
+                Err(spot.error(Fault::Contradiction, found, format!("one for {}", self.call)))
+            }
+        }
+    }
+
+    fn recv(&self) -> Result<String, PlanError> {
+        const EXPECTED: &str = "the buffer that is written, the same as send for in place";
+        let (spot, recv) = self.spot.needed("recv", &self.step.recv, EXPECTED)?;
+        spot.name(recv).map(String::from)
+    }
+}
+
+/// A rank that every group of the step has.
+fn rank_in(
+    spot: &Spot,
+    index: Whole,
+    over: &Partition,
+    over_name: Option<&str>,
+) -> Result<Rank, PlanError> {
+    let smallest = over.groups().iter().map(Group::size).min().unwrap_or(GroupSize::ONE);
+    let rank = u32::try_from(index.get()).ok().and_then(|index| smallest.rank(index));
+    rank.ok_or_else(|| {
+        let group = over_name.unwrap_or(if over.groups().len() == 1 { WORLD } else { "the lists" });
+        let expected = format!("a rank of {group}: 0 to {}", smallest.get().saturating_sub(1));
+        spot.error(Fault::UnknownName, format!("rank {}", index.get()), expected)
+    })
+}
