@@ -47,18 +47,18 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Outcome {
         )));
     }
     let host = cargo::host(workspace)?;
-    let folder = workspace.target.join("fuzz");
     cargo::run(
         cargo::at_root(workspace)
             .env("CARGO_ENCODED_RUSTFLAGS", INSTRUMENTATION.join("\u{1f}"))
-            .args(["build", "--release", "--bins", "--manifest-path", "fuzz/Cargo.toml"])
-            // So that build scripts are not instrumented.
+            .args(["build", "--bins", "--manifest-path", "fuzz/Cargo.toml"])
+            // So that build scripts and macros are not instrumented, but taken as
+            // the other steps have built them.
             .args(["--target", &host, "--target-dir"])
-            .arg(&folder),
+            .arg(&workspace.target),
     )?;
     let targets = targets(&workspace.root)?;
     for target in &targets {
-        let program = folder.join(&host).join("release").join(target);
+        let program = workspace.target.join(&host).join("debug").join(target);
         run_target(workspace, &program, target, seconds)?;
     }
     Ok(Done::Ran(format!("{} of {seconds} s each", plural(targets.len(), "target"))))
@@ -95,8 +95,8 @@ fn run_target(
     target: &str,
     seconds: u64,
 ) -> Result<(), Failure> {
-    let found = workspace.target.join("fuzz/corpus").join(target);
-    let crashes = workspace.target.join("fuzz/artifacts").join(target);
+    let folder = workspace.target.join("fuzz").join(target);
+    let (found, crashes) = (folder.join("corpus"), folder.join("crashes"));
     for folder in [&found, &crashes] {
         fs::create_dir_all(folder).map_err(Failure::io(format!("making {}", folder.display())))?;
     }
@@ -106,23 +106,30 @@ fn run_target(
         .stdin(Stdio::null())
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-artifact_prefix={}/", crashes.display()))
+        // Words are compared whole, which leaves no trail of single bytes to follow.
+        .arg(format!("-dict=fuzz/dictionaries/{target}.dict"))
         // An input that takes this long is a fault of its own.
         .args(["-timeout=10", "-rss_limit_mb=2048", "-max_len=4096", "-print_final_stats=1"])
         .arg(&found)
         .arg(format!("fuzz/corpus/{target}"));
-    cargo::run(&mut command).map_err(|failure| {
-        let newest = fs::read_dir(&crashes)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .max_by_key(|entry| entry.metadata().and_then(|data| data.modified()).ok());
-        match newest {
-            Some(entry) => Failure::Said(format!(
-                "{target} failed; the input is {path}, run it again with\n  {program} {path}",
-                path = entry.path().display(),
-                program = program.display(),
-            )),
-            None => failure,
-        }
-    })
+    println!("$ {}", cargo::shown(&command));
+    let output = cargo::captured(&mut command)?;
+    let log = folder.join("log");
+    fs::write(&log, &output.stderr).map_err(Failure::io(format!("writing {}", log.display())))?;
+    let statistics = output.stderr.lines().filter(|line| line.starts_with("stat::"));
+    println!("{}", statistics.collect::<Vec<_>>().join("\n"));
+    if output.success {
+        return Ok(());
+    }
+    let report = output.stderr.lines().skip_while(|line| !line.contains("panicked at"));
+    println!("{}", report.collect::<Vec<_>>().join("\n"));
+    let crash = output.stderr.split("Test unit written to ").nth(1);
+    let crash = crash.and_then(|rest| rest.lines().next());
+    Err(Failure::Said(match crash {
+        Some(crash) => format!(
+            "{target} failed on the input in {crash}; to run it again:\n  {} {crash}",
+            program.display()
+        ),
+        None => format!("{target} failed without an input of its own; see {}", log.display()),
+    }))
 }
