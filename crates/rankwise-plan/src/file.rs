@@ -38,6 +38,9 @@ use crate::error::PlanError;
 use crate::schema;
 use crate::text;
 
+/// A list that knows its place, of values that know theirs.
+pub type List<T> = Spanned<Vec<Spanned<T>>>;
+
 /// A plan: proposals for one job on one group of ranks, and what is needed of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -74,7 +77,7 @@ pub struct PlanFile {
 pub struct Group {
     /// The device of each rank, rank 0 first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub devices: Option<Spanned<Vec<Spanned<String>>>>,
+    pub devices: Option<List<String>>,
     /// How many ranks there are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Spanned<Whole>>,
@@ -91,11 +94,11 @@ pub struct Mesh {
     /// The names of the axes, slowest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(required)]
-    pub axes: Option<Spanned<Vec<Spanned<String>>>>,
+    pub axes: Option<List<String>>,
     /// The ranks along each axis; their product is the size of the group.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(required)]
-    pub shape: Option<Spanned<Vec<Spanned<Whole>>>>,
+    pub shape: Option<List<Whole>>,
 }
 
 /// A named partition: exactly one of `ranks`, `lists`, `axis`, `axes`, `colors`.
@@ -104,22 +107,22 @@ pub struct Mesh {
 pub struct NamedGroups {
     /// One group: these ranks, in this order.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ranks: Option<Spanned<Vec<Spanned<Whole>>>>,
+    pub ranks: Option<List<Whole>>,
     /// Several disjoint groups, each in its own order.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lists: Option<Spanned<Vec<Spanned<Vec<Spanned<Whole>>>>>>,
+    pub lists: Option<List<Vec<Spanned<Whole>>>>,
     /// The groups along this axis of the mesh.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub axis: Option<Spanned<String>>,
     /// The groups along these axes of the mesh together.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub axes: Option<Spanned<Vec<Spanned<String>>>>,
+    pub axes: Option<List<String>>,
     /// The groups of a split: each rank's color, rank 0 first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub colors: Option<Spanned<Vec<Spanned<Color>>>>,
+    pub colors: Option<List<Color>>,
     /// With `colors`: each rank's key, which orders its group; ties by rank.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub keys: Option<Spanned<Vec<Spanned<Literal>>>>,
+    pub keys: Option<List<Literal>>,
 }
 
 /// An input: one buffer of the same shape on every rank.
@@ -177,7 +180,7 @@ pub struct Proposal {
     pub step: Vec<Spanned<Step>>,
     /// The buffers that are its result.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub outputs: Option<Spanned<Vec<Spanned<String>>>>,
+    pub outputs: Option<List<String>>,
     /// What its buffers are called in comparisons and needs: `y = "out"`.
     #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
     pub renames: Option<Spanned<Table<String>>>,
@@ -197,7 +200,7 @@ pub struct Step {
     pub op: Option<Spanned<String>>,
     /// With `op = "premul"`: one scalar per rank of the group.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scalars: Option<Spanned<Vec<Spanned<Literal>>>>,
+    pub scalars: Option<List<Literal>>,
     /// The root of a rooted collective, as a rank of the step's group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<Spanned<Whole>>,

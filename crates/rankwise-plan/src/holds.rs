@@ -37,10 +37,11 @@ mod parser;
 pub(crate) use cursor::Origin;
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::ops::Range;
 use core::str::FromStr;
 
-use crate::error::{Fault, PlanError};
+use crate::error::{Fault, PlanError, Span};
 use crate::plan::Expr;
 use cursor::Cursor;
 use parser::Parser;
@@ -63,12 +64,18 @@ impl FromStr for Expr {
 
     /// Reads an expression; spans are those in the text given.
     fn from_str(text: &str) -> Result<Self, PlanError> {
-        parse(text, Origin::At(0))
+        parse(text, Origin::At(0)).map(|parsed| parsed.expr)
     }
 }
 
+/// An expression and every group that it names, in the order of the text.
+pub(crate) struct Parsed {
+    pub(crate) expr: Expr,
+    pub(crate) groups: Vec<(String, Span)>,
+}
+
 /// Reads an expression that stands at `origin` of a plan.
-pub(crate) fn parse(text: &str, origin: Origin) -> Result<Expr, PlanError> {
+pub(crate) fn parse(text: &str, origin: Origin) -> Result<Parsed, PlanError> {
     Parser::new(Cursor::new(text, origin)).whole()
 }
 
@@ -105,6 +112,6 @@ fn rank_digits(word: &str) -> Option<&str> {
     (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(digits)
 }
 
-fn error(kind: Fault, span: crate::error::Span, found: String, expected: &str) -> PlanError {
+fn error(kind: Fault, span: Span, found: String, expected: &str) -> PlanError {
     PlanError { kind, span, path: String::new(), found, expected: String::from(expected) }
 }

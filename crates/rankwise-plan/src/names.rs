@@ -12,6 +12,11 @@ const LISTED: usize = 16;
 /// How many characters of a value a message shows.
 const SHOWN: usize = 60;
 
+/// `1 scalar`, `2 scalars`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// `text` in quotes, shortened.
 pub(crate) fn quoted(text: &str) -> String {
     format!("{:?}", shortened(text))
@@ -63,7 +68,7 @@ fn nearest<'n>(found: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n 
         .filter(|name| name.len() <= SHOWN.saturating_mul(4))
         .map(|name| (edits(&found, name), name))
         .min_by_key(|(edits, _)| *edits)
-        .filter(|(edits, name)| *edits <= name.chars().count().div_ceil(3))
+        .filter(|(edits, name)| *edits <= name.chars().count().saturating_add(1) / 3)
         .map(|(_, name)| name)
 }
 

@@ -18,6 +18,7 @@ mod steps;
 
 pub use arrays::{ArrayError, ArrayRequest, Arrays, NoArrays};
 
+use alloc::collections::BTreeSet;
 use alloc::format;
 
 use crate::error::{Fault, PlanError};
@@ -32,6 +33,7 @@ use spot::Spot;
 struct Declared<'f> {
     ranks: Ranks,
     partitions: Partitions,
+    inputs: BTreeSet<&'f str>,
     file: &'f PlanFile,
 }
 
@@ -86,7 +88,8 @@ impl Plan {
         arrays: &mut dyn Arrays,
     ) -> Result<Self, PlanError> {
         let root = Spot::root();
-        let (spot, format) = root.needed("format", &file.format, &format!("format = {FORMAT}"))?;
+        let (spot, format) =
+            root.needed("format", file.format.as_ref(), &format!("format = {FORMAT}"))?;
         if format.get() != FORMAT {
             let found = format!("format {}", format.get());
             let expected = format!("format {FORMAT}, the only one that this version reads");
@@ -94,7 +97,8 @@ impl Plan {
         }
         let ranks = Ranks::read(&root, file)?;
         let partitions = Partitions::read(&root, file, &ranks)?;
-        let declared = Declared { ranks, partitions, file };
+        let names = file.input.iter().map(|(name, _)| name.value.as_str()).collect();
+        let declared = Declared { ranks, partitions, inputs: names, file };
         let inputs = inputs::declarations(&root, &declared)?;
         let proposals = proposals::read(&root, &declared, text)?;
         let needs = needs::read(&root, &declared, text)?;
@@ -103,7 +107,7 @@ impl Plan {
         Ok(Self {
             world: ranks.size,
             map: ranks.map,
-            partitions: partitions.named,
+            partitions: partitions.into_named(),
             inputs,
             proposals,
             needs,

@@ -16,9 +16,9 @@ use alloc::vec::Vec;
 use rankwise_model::{Dtype, GroupSize, Reduction};
 use rankwise_topology::{World, WorldRank};
 
-use crate::error::{Fault, PlanError};
+use crate::error::{Fault, PlanError, Span};
 use crate::holds::cursor::{Cursor, Word};
-use crate::holds::{CAST, CONCAT, GATHER, SHARD, error, rank_digits};
+use crate::holds::{CAST, CONCAT, GATHER, Parsed, SHARD, error, rank_digits};
 use crate::plan::{At, Expr, ExprKind};
 use crate::{limits, names};
 
@@ -27,6 +27,7 @@ const FORM: &str = "an input such as x, or a form such as sum(x)";
 /// A parser at some place of one expression.
 pub(super) struct Parser<'e> {
     cursor: Cursor<'e>,
+    groups: Vec<(String, Span)>,
 }
 
 /// An expression and how many forms deep it is.
@@ -37,14 +38,14 @@ struct Deep {
 
 impl<'e> Parser<'e> {
     pub(super) fn new(cursor: Cursor<'e>) -> Self {
-        Self { cursor }
+        Self { cursor, groups: Vec::new() }
     }
 
     /// The expression, and nothing after it.
-    pub(super) fn whole(mut self) -> Result<Expr, PlanError> {
+    pub(super) fn whole(mut self) -> Result<Parsed, PlanError> {
         let deep = self.expression(0)?;
         match self.cursor.peek() {
-            None => Ok(deep.expr),
+            None => Ok(Parsed { expr: deep.expr, groups: self.groups }),
             Some(_) => Err(self.cursor.unexpected("the end, `over` or [a..b]")),
         }
     }
@@ -70,10 +71,12 @@ impl<'e> Parser<'e> {
                         Fault::Contradiction,
                         span,
                         found,
-                        "it after a form over ranks that has none yet: gather, shard, a reduction",
+                        "it after gather, shard or a reduction that has no `over` yet",
                     ));
                 }
                 deep.expr.span = self.cursor.span_from(start);
+                let span = self.cursor.span_from(group.start);
+                self.groups.push((group.text.into_owned(), span));
             } else {
                 return Ok(deep);
             }
@@ -214,9 +217,12 @@ fn put_over(expr: &mut Expr, group: &str) -> bool {
             is_free
         }
         ExprKind::Cast(inner, _) | ExprKind::Slice(inner, _) => put_over(inner, group),
-        // Not `any`: every part that can takes it.
         ExprKind::Concat(parts) => {
-            parts.iter_mut().fold(false, |taken, part| put_over(part, group) || taken)
+            let mut taken = false;
+            for part in parts {
+                taken |= put_over(part, group);
+            }
+            taken
         }
         ExprKind::Input { .. } => false,
     }
@@ -249,6 +255,7 @@ impl Function {
 
 impl Expr {
     /// The expression without its places, to compare meanings.
+    #[must_use]
     pub fn without_spans(&self) -> Self {
         let inner = |expr: &Self| Box::new(expr.without_spans());
         let kind = match &self.kind {
@@ -265,6 +272,6 @@ impl Expr {
             }
             ExprKind::Slice(expr, range) => ExprKind::Slice(inner(expr), range.clone()),
         };
-        Self { kind, over: self.over.clone(), span: crate::error::Span::default() }
+        Self { kind, over: self.over.clone(), span: Span::default() }
     }
 }

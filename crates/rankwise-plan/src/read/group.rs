@@ -23,19 +23,20 @@ pub(super) struct Ranks {
 
 impl Ranks {
     pub(super) fn read(plan: &Spot, file: &file::PlanFile) -> Result<Self, PlanError> {
-        let (spot, group) = plan.needed("group", &file.group, "the group: its devices or ranks")?;
-        let stated = spot.given("ranks", &group.ranks);
+        let (spot, group) =
+            plan.needed("group", file.group.as_ref(), "the group: its devices or ranks")?;
+        let stated = spot.given("ranks", group.ranks.as_ref());
         let stated = stated.map(|(spot, ranks)| group_size(&spot, ranks.get())).transpose()?;
-        let Some((devices_spot, devices)) = spot.given("devices", &group.devices) else {
-            if let Some((spot, sharing)) = spot.given("sharing", &group.sharing) {
-                spot.word(sharing, &words::SHARINGS)?;
-                let expected = "no sharing where there are no devices";
-                return Err(spot.error(Fault::Contradiction, format!("{sharing:?}"), expected));
-            }
+        let Some((devices_spot, devices)) = spot.given("devices", group.devices.as_ref()) else {
             let Some(size) = stated else {
                 let expected = "devices, a list with the device of each rank, or ranks, a number";
                 return Err(spot.error(Fault::Missing, "neither devices nor ranks", expected));
             };
+            if let Some((spot, sharing)) = spot.given("sharing", group.sharing.as_ref()) {
+                spot.word(sharing, &words::SHARINGS)?;
+                let expected = "no sharing where there are no devices";
+                return Err(spot.error(Fault::Contradiction, format!("{sharing:?}"), expected));
+            }
             let world = World::new(size);
             return Ok(Self { size, world, map: None });
         };
@@ -48,7 +49,7 @@ impl Ranks {
             let expected = "one device for each rank, named again where it has several";
             return Err(devices_spot.error(Fault::Contradiction, found, expected));
         }
-        let sharing = match spot.given("sharing", &group.sharing) {
+        let sharing = match spot.given("sharing", group.sharing.as_ref()) {
             Some((spot, word)) => spot.word(word, &words::SHARINGS)?,
             None => Sharing::Exclusive,
         };
@@ -65,9 +66,13 @@ impl Ranks {
     /// The rank of the world with that index.
     pub(super) fn rank(&self, spot: &Spot, index: Whole) -> Result<WorldRank, PlanError> {
         self.rank_at(index.get()).ok_or_else(|| {
-            let expected = format!("a rank of the {} in the group, from 0", self.size);
-            spot.error(Fault::UnknownName, format!("rank {}", index.get()), expected)
+            spot.error(Fault::UnknownName, format!("rank {}", index.get()), self.indices())
         })
+    }
+
+    /// What a rank may be, in words.
+    pub(super) fn indices(&self) -> String {
+        format!("a rank of the group: 0 to {}", self.size.get().saturating_sub(1))
     }
 
     pub(super) fn rank_at(&self, index: u64) -> Option<WorldRank> {

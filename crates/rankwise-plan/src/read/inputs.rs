@@ -35,7 +35,7 @@ pub(super) struct Declaration<'f> {
 /// Where the values are.
 enum Source<'f> {
     /// In the plan, one list per rank, in rank order.
-    Literals(Spot, Vec<(Spot, &'f [file::Spanned<file::Literal>])>),
+    Literals(Vec<(Spot, &'f [file::Spanned<file::Literal>])>),
     /// In one file per rank, in rank order.
     Files(Vec<(Spot, &'f str)>),
     /// In one file.
@@ -48,26 +48,48 @@ pub(super) fn declarations<'f>(
     declared: &Declared<'f>,
 ) -> Result<Vec<Declaration<'f>>, PlanError> {
     let all = plan.key("input", plan.span);
-    let mut literals = 0_u64;
+    check_literals(&all, &declared.file.input, limits::LITERAL_ELEMENTS)?;
     let mut declarations = Vec::new();
     for (name, input) in declared.file.input.iter() {
         all.key(&name.value, name.span).name(&name.value)?;
         let spot = all.key(&name.value, input.span);
-        let declaration =
-            declaration(&spot, &name.value, name.span, &input.value, &declared.ranks)?;
-        if let Some(Source::Literals(spot, lists)) = &declaration.source {
-            for (_, list) in lists {
-                literals = literals.saturating_add(u64::try_from(list.len()).unwrap_or(u64::MAX));
-            }
-            if literals > limits::LITERAL_ELEMENTS {
-                let found = format!("{literals} elements written in the plan");
-                let expected = format!("at most {}: use array files", limits::LITERAL_ELEMENTS);
-                return Err(spot.error(Fault::Limit, found, expected));
-            }
-        }
-        declarations.push(declaration);
+        declarations.push(declaration(
+            &spot,
+            &name.value,
+            name.span,
+            &input.value,
+            &declared.ranks,
+        )?);
     }
     Ok(declarations)
+}
+
+/// Refuses more than `most` elements written in one plan, where one too many is.
+fn check_literals(
+    all: &Spot,
+    inputs: &file::Table<file::Input>,
+    most: u64,
+) -> Result<(), PlanError> {
+    let mut elements = 0_u64;
+    for (name, input) in inputs.iter() {
+        let Some((spot, on)) =
+            all.key(&name.value, input.span).given("on", input.value.on.as_ref())
+        else {
+            continue;
+        };
+        for table in [&on.device, &on.rank].into_iter().flatten() {
+            for (_, list) in table.value.iter() {
+                let more = u64::try_from(list.value.len()).unwrap_or(u64::MAX);
+                elements = elements.saturating_add(more);
+                if elements > most {
+                    let found = format!("{elements} elements written in the plan");
+                    let expected = format!("at most {most}; keep more in array files");
+                    return Err(spot.moved(list.span).error(Fault::Limit, found, expected));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The inputs with their values.
@@ -82,7 +104,7 @@ pub(super) fn read(
         let mut contributions = Contributions::new(dtype, count.map(|(_, count)| count));
         match source {
             None => {}
-            Some(Source::Literals(_, lists)) => contributions.literals(&lists)?,
+            Some(Source::Literals(lists)) => contributions.literals(&lists)?,
             Some(Source::Files(files)) => contributions.files(&files, arrays)?,
             Some(Source::File(spot, file, slicing)) => {
                 contributions.file(&spot, file, slicing, ranks.size, arrays)?;
@@ -104,12 +126,12 @@ fn declaration<'f>(
     input: &'f file::Input,
     ranks: &Ranks,
 ) -> Result<Declaration<'f>, PlanError> {
-    let (dtype_spot, dtype) = spot.needed("dtype", &input.dtype, "the element type")?;
+    let (dtype_spot, dtype) = spot.needed("dtype", input.dtype.as_ref(), "the element type")?;
     let wrong = |expected| dtype_spot.error(Fault::Value, names::quoted(dtype), expected);
     let dtype = names::dtype(dtype).map_err(wrong)?;
     let (source, keyed_by) = source(spot, input, ranks)?;
     let attached = attachment(spot, input, keyed_by, ranks)?;
-    let count = spot.given("count", &input.count).map(|(spot, count)| (spot, count.get()));
+    let count = spot.given("count", input.count.as_ref()).map(|(spot, count)| (spot, count.get()));
     match &count {
         None if source.is_none() => {
             let expected = "the number of elements, as there are no values to count";
@@ -125,7 +147,7 @@ fn declaration<'f>(
         }
         _ => {}
     }
-    let meaning = spot.given("meaning", &input.meaning).map(|(_, meaning)| meaning.clone());
+    let meaning = spot.given("meaning", input.meaning.as_ref()).map(|(_, meaning)| meaning.clone());
     Ok(Declaration { name, span, dtype, count, meaning, attached, source })
 }
 
@@ -136,28 +158,28 @@ fn source<'f>(
     ranks: &Ranks,
 ) -> Result<(Option<Source<'f>>, Option<Attachment>), PlanError> {
     const EXPECTED: &str = "at most one of on, files, file";
-    let on = spot.given("on", &input.on);
-    let files = spot.given("files", &input.files);
-    let file = spot.given("file", &input.file);
-    if let (Some((spot, _)), None) = (spot.given("slice", &input.slice), &file) {
+    let on = spot.given("on", input.on.as_ref());
+    let files = spot.given("files", input.files.as_ref());
+    let file = spot.given("file", input.file.as_ref());
+    if let (Some((spot, _)), None) = (spot.given("slice", input.slice.as_ref()), &file) {
         return Err(spot.error(Fault::Contradiction, "slice without file", "slice only with file"));
     }
     match (on, files, file) {
         (None, None, None) => Ok((None, None)),
         (Some((spot, on)), None, None) => {
-            let (keyed_by, spot, lists) = per_rank(&spot, on, ranks)?;
-            let lists = lists.into_iter().map(|(spot, list)| (spot, list.as_slice())).collect();
-            Ok((Some(Source::Literals(spot, lists)), Some(keyed_by)))
+            let PerRank { keyed_by, entries } = per_rank(&spot, on, ranks)?;
+            let lists = entries.into_iter().map(|(spot, list)| (spot, list.as_slice())).collect();
+            Ok((Some(Source::Literals(lists)), Some(keyed_by)))
         }
         (None, Some((spot, files)), None) => {
-            let (keyed_by, _, files) = per_rank(&spot, files, ranks)?;
-            let files = files.into_iter().map(|(spot, file)| (spot, file.as_str())).collect();
+            let PerRank { keyed_by, entries } = per_rank(&spot, files, ranks)?;
+            let files = entries.into_iter().map(|(spot, file)| (spot, file.as_str())).collect();
             Ok((Some(Source::Files(files)), Some(keyed_by)))
         }
         (None, None, Some((file_spot, file))) => {
             let words = SLICINGS.map(|(word, _)| word);
             let expected = format!("whose is what in the file: {}", words.join(" or "));
-            let (spot, slice) = spot.needed("slice", &input.slice, &expected)?;
+            let (spot, slice) = spot.needed("slice", input.slice.as_ref(), &expected)?;
             let slicing = spot.word(slice, &SLICINGS)?;
             Ok((Some(Source::File(file_spot, file, slicing)), None))
         }
@@ -179,12 +201,13 @@ fn attachment(
 ) -> Result<Attachment, PlanError> {
     let by_device = ranks.has_exclusive_devices();
     let default = if by_device { Attachment::Device } else { Attachment::Rank };
-    let Some((spot, by)) = spot.given("by", &input.by) else {
+    let Some((spot, by)) = spot.given("by", input.by.as_ref()) else {
         return Ok(keyed_by.unwrap_or(default));
     };
     let attached = spot.word(by, &ATTACHMENTS)?;
     if keyed_by.is_some_and(|keyed_by| keyed_by != attached) {
-        let found = format!("by {by:?}, and values by the other");
+        let keyed_by = if attached == Attachment::Device { "rank" } else { "device" };
+        let found = format!("by {by:?}, and values by {keyed_by}");
         return Err(spot.error(Fault::Contradiction, found, "both by device, or both by rank"));
     }
     if attached == Attachment::Device && !by_device {
@@ -202,15 +225,20 @@ fn no_device_each(spot: &Spot, ranks: &Ranks) -> PlanError {
     spot.error(Fault::Contradiction, found, "contributions by rank")
 }
 
-/// One entry for each rank, in rank order, whatever they are keyed by.
+/// One entry for each rank, in rank order, whatever they were keyed by.
+struct PerRank<'f, T> {
+    keyed_by: Attachment,
+    entries: Vec<(Spot, &'f T)>,
+}
+
 fn per_rank<'f, T>(
     spot: &Spot,
     keyed: &'f file::Keyed<T>,
     ranks: &Ranks,
-) -> Result<(Attachment, Spot, Vec<(Spot, &'f T)>), PlanError> {
-    let device = spot.given("device", &keyed.device);
-    let rank = spot.given("rank", &keyed.rank);
-    let (attached, spot, table) = match (device, rank) {
+) -> Result<PerRank<'f, T>, PlanError> {
+    let device = spot.given("device", keyed.device.as_ref());
+    let rank = spot.given("rank", keyed.rank.as_ref());
+    let (keyed_by, spot, table) = match (device, rank) {
         (Some((spot, table)), None) => (Attachment::Device, spot, table),
         (None, Some((spot, table))) => (Attachment::Rank, spot, table),
         (None, None) => {
@@ -220,13 +248,13 @@ fn per_rank<'f, T>(
             return Err(spot.error(Fault::Contradiction, "both", "one of device and rank"));
         }
     };
-    if attached == Attachment::Device && !ranks.has_exclusive_devices() {
+    if keyed_by == Attachment::Device && !ranks.has_exclusive_devices() {
         return Err(no_device_each(&spot, ranks));
     }
     let mut by_rank = BTreeMap::new();
     for (key, value) in table.iter() {
         let key_spot = spot.key(&key.value, key.span);
-        let rank = match attached {
+        let rank = match keyed_by {
             Attachment::Device => {
                 let device = ranks.device(&key_spot, &key.value)?;
                 ranks.map.as_ref().and_then(|map| map.ranks_on(device).next())
@@ -234,12 +262,8 @@ fn per_rank<'f, T>(
             Attachment::Rank => decimal(&key.value).and_then(|index| ranks.rank_at(index)),
         };
         let Some(rank) = rank else {
-            let expected = format!("a rank of the {} in the group, from 0", ranks.size);
-            return Err(key_spot.error(
-                Fault::UnknownName,
-                format!("rank {}", key.value),
-                expected,
-            ));
+            let found = format!("rank {}", key.value);
+            return Err(key_spot.error(Fault::UnknownName, found, ranks.indices()));
         };
         let value_spot = spot.key(&key.value, value.span);
         if by_rank.insert(rank, (value_spot, &value.value)).is_some() {
@@ -249,14 +273,14 @@ fn per_rank<'f, T>(
     }
     if let Some(absent) = ranks.world.ranks().find(|rank| !by_rank.contains_key(rank)) {
         let device = ranks.map.as_ref().and_then(|map| map.device(absent));
-        let whose = match (attached, device) {
+        let whose = match (keyed_by, device) {
             (Attachment::Device, Some(device)) => format!("device {device}"),
             _ => format!("rank {absent}"),
         };
         let found = format!("no contribution of {whose}");
         return Err(spot.error(Fault::Missing, found, "one for each, or none at all"));
     }
-    Ok((attached, spot, by_rank.into_values().collect()))
+    Ok(PerRank { keyed_by, entries: by_rank.into_values().collect() })
 }
 
 /// A rank as a key: decimal, without sign or leading zeros, so that no two keys
@@ -264,4 +288,28 @@ fn per_rank<'f, T>(
 fn decimal(key: &str) -> Option<u64> {
     let index: u64 = key.parse().ok()?;
     (alloc::string::ToString::to_string(&index) == key).then_some(index)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use crate::file::{Format, PlanFile};
+
+    use super::*;
+
+    #[test]
+    fn literals_are_limited_over_all_inputs() {
+        let text = "input.a.on.rank.0 = [1, 2]\ninput.b.on.device.A = [3]\n";
+        let file = PlanFile::read(text, Format::Toml).unwrap();
+        let all = Spot::root().key("input", Span::default());
+        assert_eq!(check_literals(&all, &file.input, 3), Ok(()));
+        let error = check_literals(&all, &file.input, 2).unwrap_err();
+        assert_eq!((error.kind, error.span.place(text).to_string()), (Fault::Limit, "2:23".into()));
+        assert_eq!(
+            error.to_string(),
+            "input.b.on: found 3 elements written in the plan, \
+             expected at most 2; keep more in array files"
+        );
+    }
 }

@@ -4,11 +4,9 @@ use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use rankwise_model::GroupSize;
-
 use crate::error::{Fault, PlanError};
 use crate::file;
-use crate::holds;
+use crate::holds::{self, Parsed};
 use crate::plan::{At, Expr, ExprKind, Need};
 use crate::read::spot::Spot;
 use crate::read::{Declared, place};
@@ -30,11 +28,12 @@ fn one(
     declared: &Declared<'_>,
     text: &str,
 ) -> Result<Need, PlanError> {
-    let (on_spot, on) = spot.needed("on", &need.on, "who needs it: \"every rank\" or a table")?;
+    let (on_spot, on) =
+        spot.needed("on", need.on.as_ref(), "who needs it: \"every rank\" or a table")?;
     let on = place::on(&on_spot, on, declared)?;
-    let (buffer_spot, buffer) = spot.needed("buffer", &need.buffer, "in which buffer")?;
+    let (buffer_spot, buffer) = spot.needed("buffer", need.buffer.as_ref(), "in which buffer")?;
     buffer_spot.name(buffer)?;
-    let positions = match spot.given("positions", &need.positions) {
+    let positions = match spot.given("positions", need.positions.as_ref()) {
         None => None,
         Some((spot, written)) => {
             let range = holds::positions(written, spot.origin(text, written));
@@ -46,9 +45,13 @@ fn one(
             Some(range)
         }
     };
-    let (holds_spot, written) = spot.needed("holds", &need.holds, "what it must hold: sum(x)")?;
+    let (holds_spot, written) =
+        spot.needed("holds", need.holds.as_ref(), "what it must hold: sum(x)")?;
     let parsed = holds::parse(written, holds_spot.origin(text, written));
-    let mut holds = parsed.map_err(|error| holds_spot.within(error))?;
+    let Parsed { expr: mut holds, groups } = parsed.map_err(|error| holds_spot.within(error))?;
+    for (name, span) in &groups {
+        declared.partitions.get(&holds_spot.moved(*span), name)?;
+    }
     Names { spot: &holds_spot, declared }.check(&mut holds)?;
     Ok(Need {
         on,
@@ -71,22 +74,18 @@ impl Names<'_> {
     /// the name that the map shows.
     fn check(&self, expr: &mut Expr) -> Result<(), PlanError> {
         let spot = self.spot.moved(expr.span);
-        let Declared { ranks, partitions, file } = self.declared;
+        let Declared { ranks, partitions, inputs, .. } = self.declared;
         let mut smallest = ranks.size;
         if let Some(name) = &expr.over {
             match partitions.get(&spot, name)? {
-                Some(partition) => {
-                    let sizes = partition.groups().iter().map(rankwise_topology::Group::size);
-                    smallest = sizes.min().unwrap_or(GroupSize::ONE);
-                }
+                Some(groups) => smallest = groups.smallest,
                 None => expr.over = None,
             }
         }
         match &mut expr.kind {
             ExprKind::Input { name, at } => {
-                let inputs = file.input.iter().map(|(input, _)| input.value.as_str());
-                if !inputs.clone().any(|input| input == name) {
-                    return Err(spot.unknown(name, inputs));
+                if !inputs.contains(name.as_str()) {
+                    return Err(spot.unknown(name, inputs.iter().copied()));
                 }
                 match at {
                     Some(At::Device(device)) => *device = ranks.device(&spot, device)?.to_string(),
@@ -100,7 +99,8 @@ impl Names<'_> {
             ExprKind::Shard(inner, block) => {
                 if let Some(block) = block.filter(|block| *block >= smallest.get()) {
                     let group = expr.over.as_deref().unwrap_or(WORLD);
-                    let expected = format!("a rank of {group}, which has {smallest}, from 0");
+                    let last = smallest.get().saturating_sub(1);
+                    let expected = format!("a rank of every group of {group}: 0 to {last}");
                     return Err(spot.error(Fault::UnknownName, format!("block {block}"), expected));
                 }
                 self.check(inner)

@@ -5,7 +5,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use rankwise_topology::{GroupError, Mesh, MeshError, Partition, PartitionError};
+use rankwise_model::GroupSize;
+use rankwise_topology::{Group, GroupError, Mesh, MeshError, Partition, PartitionError};
 
 use crate::error::{Fault, PlanError};
 use crate::file::{self, Color, Over, Spanned, Whole};
@@ -17,7 +18,25 @@ use crate::words::WORLD;
 /// Every partition that the plan names, mesh axes included.
 #[derive(Debug)]
 pub(super) struct Partitions {
-    pub(super) named: BTreeMap<String, Partition>,
+    named: BTreeMap<String, Groups>,
+    whole: Groups,
+}
+
+/// A partition, and the least and greatest number of ranks of its groups.
+#[derive(Clone, Debug)]
+pub(super) struct Groups {
+    pub(super) partition: Partition,
+    pub(super) smallest: GroupSize,
+    pub(super) largest: GroupSize,
+}
+
+impl From<Partition> for Groups {
+    fn from(partition: Partition) -> Self {
+        let sizes = partition.groups().iter().map(Group::size);
+        let smallest = sizes.clone().min().unwrap_or(GroupSize::ONE);
+        let largest = sizes.max().unwrap_or(GroupSize::ONE);
+        Self { partition, smallest, largest }
+    }
 }
 
 impl Partitions {
@@ -27,7 +46,7 @@ impl Partitions {
         ranks: &Ranks,
     ) -> Result<Self, PlanError> {
         let mut named = BTreeMap::new();
-        let mesh = match plan.given("mesh", &file.mesh) {
+        let mesh = match plan.given("mesh", file.mesh.as_ref()) {
             Some((spot, written)) => Some(mesh(&spot, written, ranks, &mut named)?),
             None => None,
         };
@@ -39,7 +58,12 @@ impl Partitions {
             let partition = partition(&spot, &group.value, ranks, mesh.as_ref())?;
             insert(&key, &name.value, partition, &mut named)?;
         }
-        Ok(Self { named })
+        Ok(Self { named, whole: Partition::whole(ranks.world).into() })
+    }
+
+    /// The partitions by name.
+    pub(super) fn into_named(self) -> BTreeMap<String, Partition> {
+        self.named.into_iter().map(|(name, groups)| (name, groups.partition)).collect()
     }
 
     /// The names a plan may use, the world's included.
@@ -48,7 +72,7 @@ impl Partitions {
     }
 
     /// The partition of that name: `None` for the world.
-    pub(super) fn get(&self, spot: &Spot, name: &str) -> Result<Option<&Partition>, PlanError> {
+    pub(super) fn get(&self, spot: &Spot, name: &str) -> Result<Option<&Groups>, PlanError> {
         if name == WORLD {
             return Ok(None);
         }
@@ -61,14 +85,14 @@ impl Partitions {
         spot: &Spot,
         over: Option<&Over>,
         ranks: &Ranks,
-    ) -> Result<(Partition, Option<String>), PlanError> {
+    ) -> Result<(Groups, Option<String>), PlanError> {
         match over {
-            None => Ok((Partition::whole(ranks.world), None)),
+            None => Ok((self.whole.clone(), None)),
             Some(Over::Name(name)) => Ok(match self.get(spot, name)? {
-                Some(partition) => (partition.clone(), Some(name.clone())),
-                None => (Partition::whole(ranks.world), None),
+                Some(groups) => (groups.clone(), Some(name.clone())),
+                None => (self.whole.clone(), None),
             }),
-            Some(Over::Lists(written)) => Ok((lists(spot, written, ranks)?, None)),
+            Some(Over::Lists(written)) => Ok((lists(spot, written, ranks)?.into(), None)),
         }
     }
 }
@@ -77,7 +101,7 @@ fn insert(
     spot: &Spot,
     name: &str,
     partition: Partition,
-    named: &mut BTreeMap<String, Partition>,
+    named: &mut BTreeMap<String, Groups>,
 ) -> Result<(), PlanError> {
     let taken = if name == WORLD { Some("all the ranks") } else { None };
     let taken = taken.or_else(|| named.contains_key(name).then_some("an axis of the mesh"));
@@ -86,7 +110,7 @@ fn insert(
         let expected = format!("another name: {name} is {taken}");
         return Err(spot.error(Fault::Contradiction, found, expected));
     }
-    named.insert(name.to_string(), partition);
+    named.insert(name.to_string(), partition.into());
     Ok(())
 }
 
@@ -95,12 +119,13 @@ fn mesh(
     spot: &Spot,
     mesh: &file::Mesh,
     ranks: &Ranks,
-    named: &mut BTreeMap<String, Partition>,
+    named: &mut BTreeMap<String, Groups>,
 ) -> Result<Mesh, PlanError> {
-    let (axes_spot, axes) = spot.needed("axes", &mesh.axes, "the names of the axes")?;
-    let (shape_spot, shape) = spot.needed("shape", &mesh.shape, "the ranks along each axis")?;
+    let (axes_spot, axes) = spot.needed("axes", mesh.axes.as_ref(), "the names of the axes")?;
+    let (shape_spot, shape) =
+        spot.needed("shape", mesh.shape.as_ref(), "the ranks along each axis")?;
     if axes.len() != shape.len() {
-        let found = format!("{} lengths for {} axes", shape.len(), axes.len());
+        let found = format!("{} for {} axes", names::counted(shape.len(), "length"), axes.len());
         return Err(shape_spot.error(Fault::Contradiction, found, "one length for each axis"));
     }
     let mut sized = Vec::new();
@@ -163,21 +188,22 @@ fn partition(
         let found = format!("both {way} and {other}");
         return Err(spot.key(other, span).error(Fault::Contradiction, found, expected));
     }
-    if let (Some((spot, _)), None) = (spot.given("keys", &group.keys), &group.colors) {
+    if let (Some((spot, _)), None) = (spot.given("keys", group.keys.as_ref()), &group.colors) {
         let found = format!("keys beside {way}");
         return Err(spot.error(Fault::Contradiction, found, "keys only beside colors"));
     }
-    if let Some((spot, members)) = spot.given("ranks", &group.ranks) {
+    if let Some((spot, members)) = spot.given("ranks", group.ranks.as_ref()) {
         return from_lists(&spot, &[(spot.clone(), members.as_slice())], ranks);
     }
-    if let Some((spot, written)) = spot.given("lists", &group.lists) {
+    if let Some((spot, written)) = spot.given("lists", group.lists.as_ref()) {
         return lists(&spot, written, ranks);
     }
-    let axes = match (spot.given("axis", &group.axis), spot.given("axes", &group.axes)) {
-        (Some((spot, axis)), _) => Some((spot.clone(), Vec::from([(spot, axis)]))),
-        (None, Some((spot, axes))) => Some((spot.clone(), spot.each(axes).collect())),
-        (None, None) => None,
-    };
+    let axes =
+        match (spot.given("axis", group.axis.as_ref()), spot.given("axes", group.axes.as_ref())) {
+            (Some((spot, axis)), _) => Some((spot.clone(), Vec::from([(spot, axis)]))),
+            (None, Some((spot, axes))) => Some((spot.clone(), spot.each(axes).collect())),
+            (None, None) => None,
+        };
     if let Some((spot, axes)) = axes {
         let Some(mesh) = mesh else {
             let expected = "a [mesh] that has such axes";
@@ -237,14 +263,15 @@ fn lists(
 
 /// A split by colors and keys, as `ncclCommSplit` does it.
 fn split(spot: &Spot, group: &file::NamedGroups, ranks: &Ranks) -> Result<Partition, PlanError> {
-    let (colors_spot, written) = spot.needed("colors", &group.colors, "each rank's color")?;
+    let (colors_spot, written) =
+        spot.needed("colors", group.colors.as_ref(), "each rank's color")?;
     per_rank(&colors_spot, written.len(), ranks)?;
     let colors = written.iter().map(|color| match color.value {
         Color::None => None,
         Color::Of(color) => Some(color),
     });
     let mut keys = alloc::vec![0; written.len()];
-    if let Some((spot, written)) = spot.given("keys", &group.keys) {
+    if let Some((spot, written)) = spot.given("keys", group.keys.as_ref()) {
         per_rank(&spot, written.len(), ranks)?;
         for ((spot, written), key) in spot.each(written).zip(&mut keys) {
             *key = written.0.parse().map_err(|_| {
@@ -263,6 +290,6 @@ fn per_rank(spot: &Spot, found: usize, ranks: &Ranks) -> Result<(), PlanError> {
     if u32::try_from(found) == Ok(ranks.size.get()) {
         return Ok(());
     }
-    let found = format!("{found} values for {} ranks", ranks.size);
+    let found = format!("{} for {} ranks", names::counted(found, "value"), ranks.size);
     Err(spot.error(Fault::Contradiction, found, "one for each rank, rank 0 first"))
 }

@@ -21,9 +21,9 @@ pub(super) fn on(spot: &Spot, place: &Place, plan: &Declared) -> Result<On, Plan
         }
         Place::Table(table) => table,
     };
-    let rank = spot.given("rank", &table.rank);
-    let device = spot.given("device", &table.device);
-    let group = spot.given("group", &table.group);
+    let rank = spot.given("rank", table.rank.as_ref());
+    let device = spot.given("device", table.device.as_ref());
+    let group = spot.given("group", table.group.as_ref());
     match (rank, device, group) {
         (Some((spot, rank)), None, None) => Ok(On::Rank(plan.ranks.rank(&spot, *rank)?)),
         (None, Some((spot, device)), None) => {

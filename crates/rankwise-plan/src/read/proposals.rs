@@ -1,6 +1,6 @@
 //! The proposals: their steps, their outputs, and what their buffers are called.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -19,21 +19,32 @@ pub(super) fn read(
     text: &str,
 ) -> Result<Vec<Proposal>, PlanError> {
     let all = plan.key("proposal", plan.span);
-    let mut steps_so_far = 0_u64;
+    check_steps(&all, &declared.file.proposal, limits::STEPS)?;
     let mut proposals = Vec::new();
     for (name, proposal) in declared.file.proposal.iter() {
         all.key(&name.value, name.span).name(&name.value)?;
         let spot = all.key(&name.value, proposal.span);
-        for (spot, _) in spot.key("step", spot.span).each(&proposal.value.step) {
-            steps_so_far = steps_so_far.saturating_add(1);
-            if steps_so_far > limits::STEPS {
-                let expected = format!("at most {} in one plan", limits::STEPS);
-                return Err(spot.error(Fault::Limit, format!("step {steps_so_far}"), expected));
-            }
-        }
         proposals.push(one(&spot, name, &proposal.value, declared, text)?);
     }
     Ok(proposals)
+}
+
+/// Refuses more than `most` steps in one plan, at the first that is too many.
+fn check_steps(
+    all: &Spot,
+    proposals: &file::Table<file::Proposal>,
+    most: u64,
+) -> Result<(), PlanError> {
+    let mut left = usize::try_from(most).unwrap_or(usize::MAX);
+    for (name, proposal) in proposals.iter() {
+        let steps = all.key(&name.value, proposal.span).key("step", proposal.span);
+        if let Some((spot, _)) = steps.each(&proposal.value.step).nth(left) {
+            let found = format!("more than {most} steps in the plan");
+            return Err(spot.error(Fault::Limit, found, format!("at most {most}")));
+        }
+        left = left.saturating_sub(proposal.value.step.len());
+    }
+    Ok(())
 }
 
 fn one(
@@ -47,11 +58,11 @@ fn one(
     let steps =
         steps.each(&proposal.step).map(|(spot, step)| steps::read(&spot, step, declared, text));
     let steps = steps.collect::<Result<_, _>>()?;
-    let outputs = match spot.given("outputs", &proposal.outputs) {
+    let outputs = match spot.given("outputs", proposal.outputs.as_ref()) {
         None => None,
         Some((spot, written)) => Some(names(&spot, written)?),
     };
-    let renames = match spot.given("as", &proposal.renames) {
+    let renames = match spot.given("as", proposal.renames.as_ref()) {
         None => BTreeMap::new(),
         Some((spot, table)) => renames(&spot, table)?,
     };
@@ -60,8 +71,9 @@ fn one(
 
 fn names(spot: &Spot, written: &[Spanned<String>]) -> Result<Vec<String>, PlanError> {
     let mut names: Vec<String> = Vec::new();
+    let mut seen = BTreeSet::new();
     for (spot, name) in spot.each(written) {
-        if names.contains(name) {
+        if !seen.insert(name) {
             let found = format!("the buffer {name:?} a second time");
             return Err(spot.error(Fault::Contradiction, found, "each buffer once"));
         }
@@ -75,15 +87,38 @@ fn renames(
     table: &file::Table<String>,
 ) -> Result<BTreeMap<String, String>, PlanError> {
     let mut renames = BTreeMap::new();
+    let mut taken = BTreeMap::new();
     for (buffer, called) in table.iter() {
         spot.key(&buffer.value, buffer.span).name(&buffer.value)?;
         let here = spot.key(&buffer.value, called.span);
         here.name(&called.value)?;
-        if let Some((other, _)) = renames.iter().find(|(_, taken)| **taken == called.value) {
+        if let Some(other) = taken.insert(&called.value, &buffer.value) {
             let found = format!("{:?}, which {other} is called", called.value);
             return Err(here.error(Fault::Contradiction, found, "a name for each buffer"));
         }
         renames.insert(buffer.value.clone(), called.value.clone());
     }
     Ok(renames)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::error::Span;
+    use crate::file::{Format, PlanFile};
+
+    use super::*;
+
+    #[test]
+    fn steps_are_limited_over_all_proposals() {
+        let text = "[[proposal.a.step]]\n[[proposal.b.step]]\n[[proposal.b.step]]\n";
+        let file = PlanFile::read(text, Format::Toml).unwrap();
+        let all = Spot::root().key("proposal", Span::default());
+        assert_eq!(check_steps(&all, &file.proposal, 3), Ok(()));
+        let error = check_steps(&all, &file.proposal, 2).unwrap_err();
+        assert_eq!((error.kind, error.span.place(text).to_string()), (Fault::Limit, "3:1".into()));
+        assert_eq!(
+            error.to_string(),
+            "proposal.b.step[1]: found more than 2 steps in the plan, expected at most 2"
+        );
+    }
 }

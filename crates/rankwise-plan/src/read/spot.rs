@@ -45,16 +45,16 @@ impl Spot {
     pub(super) fn given<'s, T>(
         &self,
         key: &str,
-        field: &'s Option<Spanned<T>>,
+        field: Option<&'s Spanned<T>>,
     ) -> Option<(Self, &'s T)> {
-        field.as_ref().map(|field| (self.key(key, field.span), &field.value))
+        field.map(|field| (self.key(key, field.span), &field.value))
     }
 
     /// The value of a key that must be there; `expected` says what it would be.
     pub(super) fn needed<'s, T>(
         &self,
         key: &str,
-        field: &'s Option<Spanned<T>>,
+        field: Option<&'s Spanned<T>>,
         expected: &str,
     ) -> Result<(Self, &'s T), PlanError> {
         self.given(key, field).ok_or_else(|| {

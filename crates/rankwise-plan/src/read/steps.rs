@@ -6,16 +6,16 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use rankwise_model::{GroupSize, OperationKind, Rank, Reduction};
-use rankwise_topology::{Group, Partition};
+use rankwise_model::{OperationKind, Rank, Reduction};
 
 use crate::error::{Fault, PlanError};
 use crate::file::{self, Buffers, Whole};
 use crate::names;
 use crate::plan::{Act, CollectiveStep, Direction, MessageStep, On, Step};
+use crate::read::partitions::Groups;
 use crate::read::spot::Spot;
 use crate::read::{Declared, place};
-use crate::words::{self, OwnCall, WORLD};
+use crate::words::{self, OwnCall};
 
 /// Reads one step of `[[proposal.NAME.step]]`.
 pub(super) fn read(
@@ -24,7 +24,7 @@ pub(super) fn read(
     declared: &Declared<'_>,
     text: &str,
 ) -> Result<Step, PlanError> {
-    let (call_spot, call) = spot.needed("call", &step.call, "what the step does")?;
+    let (call_spot, call) = spot.needed("call", step.call.as_ref(), "what the step does")?;
     let reader = StepReader { spot, step, call, declared, text };
     let collective = words::collectives().find(|kind| kind.name() == call);
     let own = OwnCall::ALL.into_iter().find(|(name, _)| name == call);
@@ -68,19 +68,22 @@ impl StepReader<'_> {
         let (over, over_name) = self.over()?;
         let reduction = self.op(&words::reductions().collect::<Vec<_>>())?;
         let root = if kind.is_rooted() {
-            let (spot, root) =
-                self.spot.needed("root", &self.step.root, "the root, as a rank of the group")?;
+            let (spot, root) = self.spot.needed(
+                "root",
+                self.step.root.as_ref(),
+                "the root, as a rank of the group",
+            )?;
             Some(rank_in(&spot, *root, &over, over_name.as_deref())?)
         } else {
             None
         };
-        let count = self.spot.given("count", &self.step.count);
+        let count = self.spot.given("count", self.step.count.as_ref());
         Ok(CollectiveStep {
             kind,
             reduction,
             scalars: self.scalars(reduction, &over)?,
             root,
-            over,
+            over: over.partition,
             over_name,
             send: self.send()?,
             recv: self.recv()?,
@@ -101,13 +104,16 @@ impl StepReader<'_> {
             }
         };
         let (over, over_name) = self.over()?;
-        let (spot, peer) =
-            self.spot.needed("peer", &self.step.peer, "the other side, as a rank of the group")?;
+        let (spot, peer) = self.spot.needed(
+            "peer",
+            self.step.peer.as_ref(),
+            "the other side, as a rank of the group",
+        )?;
         let peer = rank_in(&spot, *peer, &over, over_name.as_deref())?;
         Ok(MessageStep {
             direction,
             on: self.on()?,
-            over,
+            over: over.partition,
             over_name,
             peer,
             buffer,
@@ -134,16 +140,17 @@ impl StepReader<'_> {
         ];
         for (key, span) in given {
             if let Some(span) = span.filter(|_| !allowed.contains(&key)) {
-                let found = format!("{key} with {}", self.call);
-                let expected = format!("only {} with it", allowed.join(", "));
-                return Err(self.spot.key(key, span).error(Fault::Contradiction, found, expected));
+                let expected = format!("no {key}: {} takes {}", self.call, allowed.join(", "));
+                return Err(self.spot.key(key, span).error(Fault::Contradiction, key, expected));
             }
         }
         Ok(())
     }
 
     fn op(&self, known: &[&str]) -> Result<Option<Reduction>, PlanError> {
-        let Some((spot, op)) = self.spot.given("op", &self.step.op) else { return Ok(None) };
+        let Some((spot, op)) = self.spot.given("op", self.step.op.as_ref()) else {
+            return Ok(None);
+        };
         let reduction = op.parse().ok().filter(|_| known.contains(&op.as_str()));
         let wrong = || {
             let expected = names::one_of(op, known.iter().copied());
@@ -156,9 +163,9 @@ impl StepReader<'_> {
     fn scalars(
         &self,
         reduction: Option<Reduction>,
-        over: &Partition,
+        over: &Groups,
     ) -> Result<Option<Vec<String>>, PlanError> {
-        let Some((spot, written)) = self.spot.given("scalars", &self.step.scalars) else {
+        let Some((spot, written)) = self.spot.given("scalars", self.step.scalars.as_ref()) else {
             return Ok(None);
         };
         if reduction != Some(Reduction::PreMulSum) {
@@ -173,23 +180,24 @@ impl StepReader<'_> {
             }
             scalars.push(scalar.0.to_string());
         }
-        let mut sizes = over.groups().iter().map(Group::size);
+        let mut sizes = [over.smallest, over.largest].into_iter();
         if let Some(size) = sizes.find(|size| u32::try_from(scalars.len()) != Ok(size.get())) {
-            let found = format!("{} scalars for a group of {size}", scalars.len());
+            let found =
+                format!("{} for a group of {size}", names::counted(scalars.len(), "scalar"));
             return Err(spot.error(Fault::Contradiction, found, "one for each rank of the group"));
         }
         Ok(Some(scalars))
     }
 
-    fn over(&self) -> Result<(Partition, Option<String>), PlanError> {
-        let given = self.spot.given("over", &self.step.over);
+    fn over(&self) -> Result<(Groups, Option<String>), PlanError> {
+        let given = self.spot.given("over", self.step.over.as_ref());
         let (spot, over) = given.unzip();
         let spot = spot.as_ref().unwrap_or(self.spot);
         self.declared.partitions.over(spot, over, &self.declared.ranks)
     }
 
     fn on(&self) -> Result<On, PlanError> {
-        match self.spot.given("on", &self.step.on) {
+        match self.spot.given("on", self.step.on.as_ref()) {
             Some((spot, on)) => place::on(&spot, on, self.declared),
             None => Ok(On::EveryRank),
         }
@@ -197,7 +205,8 @@ impl StepReader<'_> {
 
     /// The one buffer that is read.
     fn send(&self) -> Result<String, PlanError> {
-        let (spot, send) = self.spot.needed("send", &self.step.send, "the buffer that is read")?;
+        let (spot, send) =
+            self.spot.needed("send", self.step.send.as_ref(), "the buffer that is read")?;
         match send {
             Buffers::One(name) => spot.name(name).map(String::from),
             Buffers::Several(names) => {
@@ -209,7 +218,7 @@ impl StepReader<'_> {
 
     fn recv(&self) -> Result<String, PlanError> {
         const EXPECTED: &str = "the buffer that is written, the same as send for in place";
-        let (spot, recv) = self.spot.needed("recv", &self.step.recv, EXPECTED)?;
+        let (spot, recv) = self.spot.needed("recv", self.step.recv.as_ref(), EXPECTED)?;
         spot.name(recv).map(String::from)
     }
 }
@@ -218,14 +227,17 @@ impl StepReader<'_> {
 fn rank_in(
     spot: &Spot,
     index: Whole,
-    over: &Partition,
+    over: &Groups,
     over_name: Option<&str>,
 ) -> Result<Rank, PlanError> {
-    let smallest = over.groups().iter().map(Group::size).min().unwrap_or(GroupSize::ONE);
+    let smallest = over.smallest;
     let rank = u32::try_from(index.get()).ok().and_then(|index| smallest.rank(index));
     rank.ok_or_else(|| {
-        let group = over_name.unwrap_or(if over.groups().len() == 1 { WORLD } else { "the lists" });
-        let expected = format!("a rank of {group}: 0 to {}", smallest.get().saturating_sub(1));
+        let last = smallest.get().saturating_sub(1);
+        let expected = match over_name {
+            Some(name) => format!("a rank of every group of {name}: 0 to {last}"),
+            None => format!("a rank of every group of the step: 0 to {last}"),
+        };
         spot.error(Fault::UnknownName, format!("rank {}", index.get()), expected)
     })
 }

@@ -144,6 +144,19 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, '_> {
         }
     }
 
+    /// A derived struct would also read an array, by position; a plan has keys.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DeError> {
+        match self.0.kind {
+            Kind::Table(_) => self.deserialize_any(visitor),
+            _ => Err(DeError::custom("a table").at(self.0)),
+        }
+    }
+
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
         match self.0.kind {
             Kind::Null => visitor.visit_none(),
@@ -167,7 +180,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, '_> {
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
-        unit unit_struct seq tuple tuple_struct map struct enum identifier ignored_any
+        unit unit_struct seq tuple tuple_struct map enum identifier ignored_any
     }
 }
 

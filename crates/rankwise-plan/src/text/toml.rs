@@ -18,7 +18,7 @@ pub(super) fn parse(text: &str) -> Result<Node<'_>, PlanError> {
     Ok(Node { kind, span: Span::default() })
 }
 
-fn entries<'t>(table: DeTable<'t>, depth: usize) -> Result<Vec<Entry<'t>>, PlanError> {
+fn entries(table: DeTable<'_>, depth: usize) -> Result<Vec<Entry<'_>>, PlanError> {
     let mut entries = Vec::new();
     for (key, value) in table {
         let key_span = Span::from(key.span());
@@ -31,11 +31,11 @@ fn entries<'t>(table: DeTable<'t>, depth: usize) -> Result<Vec<Entry<'t>>, PlanE
     Ok(entries)
 }
 
-fn node<'t>(value: DeValue<'t>, span: Span, depth: usize) -> Result<Node<'t>, PlanError> {
+fn node(value: DeValue<'_>, span: Span, depth: usize) -> Result<Node<'_>, PlanError> {
     let deeper = || depth.checked_sub(1).ok_or_else(|| too_deep(span));
     let kind = match value {
         DeValue::String(text) => Kind::String(text),
-        DeValue::Integer(integer) => Kind::Number(decimal(integer)),
+        DeValue::Integer(integer) => Kind::Number(Cow::Owned(decimal(&integer))),
         DeValue::Float(float) => Kind::Number(Cow::Owned(float.as_str().to_string())),
         DeValue::Boolean(value) => Kind::Boolean(value),
         DeValue::Datetime(_) => Kind::Date,
@@ -55,19 +55,22 @@ fn node<'t>(value: DeValue<'t>, span: Span, depth: usize) -> Result<Node<'t>, Pl
 
 /// The digits in base ten; an integer past 128 bits stays as it is written and
 /// is refused where a number is wanted.
-fn decimal<'t>(integer: DeInteger<'t>) -> Cow<'t, str> {
+fn decimal(integer: &DeInteger<'_>) -> String {
     if integer.radix() == 10 {
-        return Cow::Owned(integer.as_str().to_string());
+        return integer.as_str().to_string();
     }
     match i128::from_str_radix(integer.as_str(), integer.radix()) {
-        Ok(value) => Cow::Owned(value.to_string()),
-        Err(_) => Cow::Owned(integer.to_string()),
+        Ok(value) => value.to_string(),
+        Err(_) => integer.to_string(),
     }
 }
 
 /// The parser says "what is wrong, expected what".
 fn syntax(text: &str, error: &toml::de::Error) -> PlanError {
     let span = error.span().map_or(Span { start: text.len(), end: text.len() }, Span::from);
+    if error.message().contains("recurs") {
+        return too_deep(span);
+    }
     let (found, expected) = match error.message().split_once(", expected ") {
         Some((found, expected)) => (found.to_string(), expected.to_string()),
         None => (error.message().to_string(), String::from("valid TOML")),

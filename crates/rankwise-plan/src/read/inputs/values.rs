@@ -57,7 +57,7 @@ impl Contributions {
             let mut scalars = Vec::with_capacity(list.len());
             for (index, literal) in list.iter().enumerate() {
                 let read = Scalar::parse(self.dtype, &literal.value.0).map_err(|error| {
-                    let expected = format!("an {} element: this is {error}", self.dtype);
+                    let expected = format!("an element of {}; this is {error}", self.dtype);
                     spot.index(index, literal.span).error(
                         Fault::Value,
                         names::shortened(&literal.value.0),

@@ -39,7 +39,7 @@ impl StepReader<'_> {
             OwnCall::Scale => LocalAct::Scale { from: self.send()?, by: self.factor()? },
             OwnCall::Cast => {
                 let (spot, dtype) =
-                    self.spot.needed("dtype", &self.step.dtype, "the new element type")?;
+                    self.spot.needed("dtype", self.step.dtype.as_ref(), "the new element type")?;
                 let wrong = |expected| spot.error(Fault::Value, names::quoted(dtype), expected);
                 LocalAct::Cast { from: self.send()?, to: names::dtype(dtype).map_err(wrong)? }
             }
@@ -50,7 +50,8 @@ impl StepReader<'_> {
 
     fn slice(&self) -> Result<LocalAct, PlanError> {
         const EXPECTED: &str = "the positions that are kept, a..b";
-        let (spot, written) = self.spot.needed("positions", &self.step.positions, EXPECTED)?;
+        let (spot, written) =
+            self.spot.needed("positions", self.step.positions.as_ref(), EXPECTED)?;
         let positions = holds::positions(written, spot.origin(self.text, written))
             .map_err(|error| spot.within(error))?;
         Ok(LocalAct::Slice { from: self.send()?, positions })
@@ -59,7 +60,7 @@ impl StepReader<'_> {
     /// The buffers that are read, in order.
     fn several(&self) -> Result<Vec<String>, PlanError> {
         let (spot, send) =
-            self.spot.needed("send", &self.step.send, "the buffers that are read")?;
+            self.spot.needed("send", self.step.send.as_ref(), "the buffers that are read")?;
         let written = match send {
             Buffers::One(name) => return Ok(Vec::from([spot.name(name)?.to_string()])),
             Buffers::Several(written) => written,
@@ -77,7 +78,7 @@ impl StepReader<'_> {
     /// A decimal number, or two with a `/` between them.
     fn factor(&self) -> Result<(String, String), PlanError> {
         const EXPECTED: &str = "a decimal number such as 0.125, or a fraction such as \"1/8\"";
-        let (spot, by) = self.spot.needed("by", &self.step.by, EXPECTED)?;
+        let (spot, by) = self.spot.needed("by", self.step.by.as_ref(), EXPECTED)?;
         let (over, under) = by.0.split_once('/').unwrap_or((&by.0, "1"));
         let (over, under) = (over.trim(), under.trim());
         if let Some(long) = [over, under].into_iter().find(|side| side.len() > FACTOR_CHARACTERS) {
