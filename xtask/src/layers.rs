@@ -217,6 +217,7 @@ mod tests {
         let ours = to == TESTS || row_of(to).is_some();
         Package {
             name: name.to_owned(),
+            version: "0.0.0".to_owned(),
             published: true,
             features: Vec::new(),
             dependencies: vec![Dependency { name: to.to_owned(), kind, ours }],

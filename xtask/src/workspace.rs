@@ -22,6 +22,7 @@ pub(crate) struct Workspace {
 #[derive(Clone, Debug)]
 pub(crate) struct Package {
     pub(crate) name: String,
+    pub(crate) version: String,
     /// Whether it may go to a registry.
     pub(crate) published: bool,
     /// The features it declares.
@@ -91,6 +92,7 @@ impl Package {
         let dependencies = package.get("dependencies")?.as_array()?;
         Some(Self {
             name: text("name")?,
+            version: text("version")?,
             published: package.get("publish")?.as_array().is_none_or(|to| !to.is_empty()),
             features: package.get("features")?.as_object()?.keys().cloned().collect(),
             dependencies: dependencies.iter().map(Dependency::parse).collect::<Option<_>>()?,
