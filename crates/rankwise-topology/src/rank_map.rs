@@ -7,7 +7,7 @@ use core::fmt;
 
 use rankwise_model::GroupSize;
 
-use crate::device::{Device, Naming};
+use crate::device::{Device, Host, Naming};
 use crate::world::{World, WorldRank};
 
 /// Whether several ranks may be on one device.
@@ -138,8 +138,8 @@ impl RankMap {
     pub fn new(devices: Vec<Device>, sharing: Sharing) -> Result<Self, MapError> {
         let ranks = u32::try_from(devices.len()).map_err(|_| MapError::TooMany)?;
         let world = World::new(GroupSize::new(ranks).ok_or(MapError::Empty)?);
+        settle(world, &devices)?;
         let bindings = Bindings::new(world, sharing, devices);
-        bindings.settle()?;
         if sharing == Sharing::Exclusive {
             bindings.exclude()?;
         }
@@ -244,54 +244,6 @@ impl Bindings {
         self.hosted_at(place).first().map(|(_, rank)| *rank)
     }
 
-    /// Refuses devices that may or may not be one.
-    ///
-    /// Not every pair is compared: on one host all must be named in one way, and
-    /// that is compared with the first.
-    fn settle(&self) -> Result<(), MapError> {
-        let mut hosts: BTreeMap<_, (Naming<'_>, u32)> = BTreeMap::new();
-        for (place, device) in (0..=u32::MAX).zip(&self.devices) {
-            let naming = device.naming();
-            let (agreed, first) = *hosts.entry(device.host()).or_insert((naming, place));
-            if naming != agreed || (place != first && !naming.settles()) {
-                return self.cannot_tell(first, place);
-            }
-            if !naming.settles()
-                && let [(_, one), (_, other), ..] = self.hosted_at(place)
-            {
-                return Err(MapError::CannotTell {
-                    first: device.clone(),
-                    first_rank: *one,
-                    second: device.clone(),
-                    second_rank: *other,
-                });
-            }
-        }
-        // Without a host a name compares only with others without, or by UUID.
-        if let Some((naming, unnamed)) = hosts.get(&None).copied() {
-            let comparable = |other: Naming<'_>| other == naming && naming.is_global();
-            let stranger = hosts
-                .iter()
-                .filter(|(host, (other, _))| host.is_some() && !comparable(*other))
-                .map(|(_, (_, place))| *place)
-                .min();
-            if let Some(stranger) = stranger {
-                return self.cannot_tell(unnamed.min(stranger), unnamed.max(stranger));
-            }
-        }
-        Ok(())
-    }
-
-    fn cannot_tell(&self, first: u32, second: u32) -> Result<(), MapError> {
-        let at = |place| Some((self.device_at(place)?.clone(), self.first_rank_on(place)?));
-        // Both places come from `devices`, and each device has a rank.
-        let (Some((first, first_rank)), Some((second, second_rank))) = (at(first), at(second))
-        else {
-            return Ok(());
-        };
-        Err(MapError::CannotTell { first, first_rank, second, second_rank })
-    }
-
     /// Refuses a device with two ranks, and a GPU beside a slice of it.
     fn exclude(&self) -> Result<(), MapError> {
         let repeat = self
@@ -321,6 +273,42 @@ impl Bindings {
         }
         Ok(())
     }
+}
+
+/// Refuses devices that may or may not be one.
+///
+/// Not every pair is compared: on one host all must be named in one way, and
+/// that is compared with the first. Each rank's own spelling counts, for two
+/// ranks may give one UUID different hosts.
+fn settle(world: World, devices: &[Device]) -> Result<(), MapError> {
+    let mut hosts: BTreeMap<Option<&Host>, (Naming<'_>, Bound<'_>)> = BTreeMap::new();
+    for bound @ (rank, device) in world.ranks().zip(devices) {
+        let naming = device.naming();
+        let (agreed, first) = *hosts.entry(device.host()).or_insert((naming, bound));
+        if naming != agreed || (rank != first.0 && !naming.settles()) {
+            return Err(cannot_tell(first, bound));
+        }
+    }
+    // Without a host a name compares only with others without, or by UUID.
+    let Some((naming, unnamed)) = hosts.get(&None).copied() else { return Ok(()) };
+    let comparable = |other: Naming<'_>| other == naming && naming.is_global();
+    let stranger = hosts
+        .iter()
+        .filter(|(host, (other, _))| host.is_some() && !comparable(*other))
+        .map(|(_, (_, bound))| *bound)
+        .min();
+    match stranger {
+        Some(stranger) => Err(cannot_tell(unnamed.min(stranger), unnamed.max(stranger))),
+        None => Ok(()),
+    }
+}
+
+/// A rank and the device it is on.
+type Bound<'a> = (WorldRank, &'a Device);
+
+fn cannot_tell((first_rank, first): Bound<'_>, (second_rank, second): Bound<'_>) -> MapError {
+    let (first, second) = (first.clone(), second.clone());
+    MapError::CannotTell { first, first_rank, second, second_rank }
 }
 
 impl fmt::Debug for RankMap {

@@ -401,4 +401,16 @@ mod tests {
         assert_eq!(two.compose(&three), Err(other.clone()));
         assert_eq!(two.apply_map(&map(&["A", "B", "C"], Sharing::Exclusive)), Err(other));
     }
+
+    #[test]
+    fn a_million_ranks_are_quick() {
+        let devices = (0..1 << 20).map(|at| Device::named(&alloc::format!("d{at}")).unwrap());
+        let before = RankMap::new(devices.collect(), Sharing::Exclusive).unwrap();
+        let ranks = 0..before.world().size().get();
+        let turned = Relabelling::from_list(before.world(), ranks.rev()).unwrap();
+        let after = turned.apply_map(&before).unwrap();
+        let rank_0 = before.world().rank(0).unwrap();
+        assert_eq!(after.device(rank_0).unwrap().to_string(), "d1048575");
+        assert_eq!(Relabelling::between(&before, &after), Ok(turned));
+    }
 }

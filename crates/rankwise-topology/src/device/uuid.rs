@@ -12,7 +12,7 @@ use core::fmt;
 /// assert_eq!(Uuid::parse("5a2c9d1e"), None); // a prefix needs a machine to resolve it
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Uuid(u128);
+pub struct Uuid([u8; 16]);
 
 /// Hexadecimal digits in each of the five parts.
 const PARTS: [usize; 5] = [8, 4, 4, 4, 12];
@@ -20,7 +20,7 @@ const PARTS: [usize; 5] = [8, 4, 4, 4, 12];
 impl Uuid {
     /// The UUID of these 16 bytes, in the order in which they are written.
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
-        Self(u128::from_be_bytes(bytes))
+        Self(bytes)
     }
 
     /// Reads the written form, in either case; `None` unless it is whole.
@@ -33,14 +33,16 @@ impl Uuid {
                 bits = (bits << 4) | u128::from(digit.to_digit(16)?);
             }
         }
-        parts.next().is_none().then_some(Self(bits))
+        parts.next().is_none().then_some(Self(bits.to_be_bytes()))
     }
 }
 
 impl fmt::Display for Uuid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e] = [(96, 32), (80, 16), (64, 16), (48, 16), (0, 48)]
-            .map(|(from, bits)| (self.0 >> from) & ((1 << bits) - 1));
-        write!(f, "{a:08x}-{b:04x}-{c:04x}-{d:04x}-{e:012x}")
+        for (at, byte) in self.0.iter().enumerate() {
+            let dash = if matches!(at, 4 | 6 | 8 | 10) { "-" } else { "" };
+            write!(f, "{dash}{byte:02x}")?;
+        }
+        Ok(())
     }
 }

@@ -121,11 +121,10 @@ fn a_world_of_a_million_ranks_is_quick() {
     assert!(dp.covers_world());
     assert_eq!(dp.locate(last).unwrap().1.index(), 1023);
 
-    let backwards = (0..1 << 20).rev();
-    let group = Group::new(mesh.world(), backwards.clone()).unwrap();
+    let group = Group::new(mesh.world(), (0..1 << 20).rev()).unwrap();
     assert_eq!(group.rank_of(last).unwrap().index(), 0);
 
-    let keys: Vec<_> = backwards.map(|key: i32| (Some(key % 2), key)).collect();
+    let keys: Vec<_> = (0..1 << 20).rev().map(|key: i32| (Some(key % 2), key)).collect();
     let split = Partition::split(mesh.world(), &keys).unwrap();
     assert_eq!(split.locate(last).unwrap().1.index(), 0);
 }

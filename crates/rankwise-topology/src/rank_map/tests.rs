@@ -104,6 +104,17 @@ fn a_gpu_and_its_slice_may_be_shared() {
 }
 
 #[test]
+fn every_spelling_of_a_device_counts() {
+    let (other, mig) =
+        (alloc::format!("b/{GPU}"), alloc::format!("a/{}", GPU.replace("GPU", "MIG")));
+    let apart = [&*mig, &other];
+    assert!(map(&apart, Sharing::Shared).is_ok());
+    let on_one_host = [&*mig, &other, &alloc::format!("a/{GPU}")];
+    let doubtful = map(&on_one_host, Sharing::Shared).unwrap_err();
+    assert!(matches!(doubtful, MapError::CannotTell { .. }), "{doubtful}");
+}
+
+#[test]
 fn sharing_settles_no_doubt() {
     let doubtful = map(&["n/cuda:0", "n/59:00.0"], Sharing::Shared).unwrap_err();
     assert!(matches!(doubtful, MapError::CannotTell { .. }), "{doubtful}");
