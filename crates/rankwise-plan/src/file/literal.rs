@@ -44,7 +44,12 @@ impl Serialize for Literal {
             return serializer.serialize_i64(integer);
         }
         match self.0.parse::<f64>() {
-            Ok(float) if float.is_finite() && format!("{float:?}") == *self.0 => {
+            // Exponents have too many spellings for writers to agree on one.
+            Ok(float)
+                if float.is_finite()
+                    && !self.0.contains(['e', 'E'])
+                    && format!("{float:?}") == *self.0 =>
+            {
                 serializer.serialize_f64(float)
             }
             _ => serializer.serialize_str(&self.0),
