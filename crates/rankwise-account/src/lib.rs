@@ -60,29 +60,29 @@
 extern crate std;
 
 pub mod amount;
-// pub mod bandwidth;
+pub mod bandwidth;
 mod decimal;
-// pub mod division;
+pub mod division;
 pub mod label;
-// pub mod mpi;
-// pub mod nccl;
-// pub mod nccl_tests;
+pub mod mpi;
+pub mod nccl;
+pub mod nccl_tests;
 pub mod payload;
 pub mod ratio;
-// pub mod traffic;
+pub mod traffic;
 pub mod unit;
 
 pub use amount::{Amount, ByteCount, ElemCount, Overflow};
-// pub use bandwidth::{Bandwidth, Basis, bus_factor};
-// pub use division::{Division, DivisionError, OwnerChange, Padded, VectorSplit};
+pub use bandwidth::{Bandwidth, Basis, bus_factor};
+pub use division::{Division, DivisionError, OwnerChange, Padded, VectorSplit};
 pub use label::{
     Factor, Figure, Formula, Impossible, Label, LabelError, Meaning, Missing, Number, Part,
     Reading, Settled, Unsettled,
 };
-// pub use mpi::{MpiCall, MpiCount, MpiCounts, MpiInPlace};
-// pub use nccl::NcclCall;
-// pub use nccl_tests::{ImpliedRanks, Rounding, Test, TestError, TestRow};
+pub use mpi::{MpiCall, MpiCount, MpiCounts, MpiInPlace};
+pub use nccl::NcclCall;
+pub use nccl_tests::{ImpliedRanks, Rounding, Test, TestError, TestRow};
 pub use payload::{NOT_SAID, Payload, PayloadError, PerRole, Role, RoleShare, payload};
 pub use ratio::Ratio;
-// pub use traffic::{Algorithm, TrafficEstimate};
+pub use traffic::{Algorithm, TrafficEstimate};
 pub use unit::ByteUnit;

@@ -196,3 +196,111 @@ fn unnamed(ranks: GroupSize, named: [Option<(Role, Rank)>; 2]) -> Option<(Rank, 
     let example = ranks.ranks().take(3).find(|rank| !is_named(*rank))?;
     Some((example, ranks.get().saturating_sub(count)))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use rankwise_model::Reduction;
+    use rstest::rstest;
+
+    use super::*;
+
+    const SUM: Reduction = Reduction::Sum;
+
+    /// The mission's four steps over two ranks of `i32`: count argument, then
+    /// elements and bytes in, elements and bytes out, the same on both ranks.
+    #[rstest]
+    #[case(Operation::AllReduce { reduction: SUM }, 4, (4, 16), (4, 16))]
+    #[case(Operation::AllGather, 4, (4, 16), (8, 32))]
+    #[case(Operation::ReduceScatter { reduction: SUM }, 2, (4, 16), (2, 8))]
+    #[case(Operation::AllGather, 2, (2, 8), (4, 16))]
+    fn payloads_of_the_mission(
+        #[case] operation: Operation,
+        #[case] count: u64,
+        #[case] input: (u64, u64),
+        #[case] output: (u64, u64),
+    ) {
+        let ranks = GroupSize::new(2).unwrap();
+        let layout = Layout::new(operation, ranks, count).unwrap();
+        for rank in ranks.ranks() {
+            let found = payload(&layout, Dtype::I32, rank).unwrap();
+            let both = |side: Amount| (side.elements().get(), side.bytes().get());
+            assert_eq!((both(found.input), both(found.output)), (input, output));
+        }
+        let [everyone] = PerRole::of(&layout, Dtype::I32).unwrap().iter().collect::<Vec<_>>()[..]
+        else {
+            panic!("more than one role")
+        };
+        assert_eq!((everyone.role, everyone.holders), (Role::Everyone, 2));
+    }
+
+    /// Role, holders, bytes in, bytes out; four ranks, count 3 of f64, root 2.
+    #[test]
+    fn roles_of_rooted_calls_and_messages() {
+        use Role::{Others, Receiver, Root, Sender, SenderAndReceiver};
+
+        let ranks = GroupSize::new(4).unwrap();
+        let (root, other) = (ranks.rank(2).unwrap(), ranks.rank(0).unwrap());
+        let of = |operation| {
+            let layout = Layout::new(operation, ranks, 3).unwrap();
+            let shares = PerRole::of(&layout, Dtype::F64).unwrap();
+            let row = |share: RoleShare| {
+                let Payload { input, output } = share.payload;
+                (share.role, share.holders, input.bytes().get(), output.bytes().get())
+            };
+            shares.iter().map(row).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            of(Operation::Reduce { reduction: SUM, root }),
+            [(Root, 1, 24, 24), (Others, 3, 24, 0)]
+        );
+        assert_eq!(of(Operation::Broadcast { root }), [(Root, 1, 24, 24), (Others, 3, 0, 24)]);
+        assert_eq!(of(Operation::Gather { root }), [(Root, 1, 24, 96), (Others, 3, 24, 0)]);
+        assert_eq!(of(Operation::Scatter { root }), [(Root, 1, 96, 24), (Others, 3, 0, 24)]);
+        assert_eq!(
+            of(Operation::Message { from: root, to: other }),
+            [(Sender, 1, 24, 0), (Receiver, 1, 0, 24), (Others, 2, 0, 0)]
+        );
+        assert_eq!(
+            of(Operation::Message { from: root, to: root }),
+            [(SenderAndReceiver, 1, 24, 24), (Others, 3, 0, 0)]
+        );
+    }
+
+    #[test]
+    fn a_group_of_one_has_no_others() {
+        let root = GroupSize::ONE.first();
+        let layout = Layout::new(Operation::Gather { root }, GroupSize::ONE, 3).unwrap();
+        let roles: Vec<_> =
+            PerRole::of(&layout, Dtype::I8).unwrap().iter().map(|share| share.role).collect();
+        assert_eq!(roles, [Role::Root]);
+    }
+
+    #[test]
+    fn totals_add_up_the_roles_and_may_overflow() {
+        let ranks = GroupSize::new(4).unwrap();
+        let gather = Layout::new(Operation::Gather { root: ranks.first() }, ranks, 3).unwrap();
+        let roles = PerRole::of(&gather, Dtype::F64).unwrap();
+        assert_eq!(roles.total_input(), Ok(ByteCount::new(96))); // 4 × 24
+        assert_eq!(roles.total_output(), Ok(ByteCount::new(96))); // the root's
+        let wide = Layout::new(Operation::AllReduce { reduction: SUM }, ranks, 1 << 60).unwrap();
+        let roles = PerRole::of(&wide, Dtype::F64).unwrap(); // 2^63 B each
+        assert!(roles.total_input().is_err());
+    }
+
+    #[test]
+    fn errors_are_the_caller_s_rank_or_an_overflow() {
+        let (two, three) = (GroupSize::new(2).unwrap(), GroupSize::new(3).unwrap());
+        let layout = Layout::new(Operation::AllGather, two, 1 << 61).unwrap();
+        let outside = three.rank(2).unwrap();
+        assert!(matches!(
+            payload(&layout, Dtype::I8, outside),
+            Err(PayloadError::NotInGroup(NotInGroup { rank, ranks })) if rank == outside && ranks == two
+        ));
+        let error = payload(&layout, Dtype::F32, two.first()).unwrap_err();
+        let elements = ElemCount::new(1 << 62);
+        assert_eq!(error, PayloadError::Overflow(Overflow::Bytes { elements, dtype: Dtype::F32 }));
+        assert!(PerRole::of(&layout, Dtype::F32).is_err());
+    }
+}

@@ -76,7 +76,8 @@ pub enum Figure {
 /// `number · n^ranks · e^element`, with exponents −1, 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Formula {
-    /// The known part, in the unit of the label.
+    /// The known part. Its unit times that of the powers is the figure's: bytes
+    /// divided by bytes per element are elements.
     pub number: Number,
     /// The exponent of the number of ranks.
     pub ranks: i8,
@@ -261,13 +262,17 @@ impl Reading {
             dtype: self.label.dtype.filter(|_| element == 1),
         })?;
         let left = |power, known: bool| if known { 0 } else { power };
+        let element = left(element, self.label.dtype.is_some());
+        // In the unit asked for, unless the element size is still to be filled in.
+        let number_in_bytes = if element == 0 { in_bytes } else { label_in_bytes };
         let formula = Formula {
-            number: match self.label.number {
-                Number::Elements(_) => Number::Elements(ElemCount::new(value)),
-                Number::Bytes(_) => Number::Bytes(ByteCount::new(value)),
+            number: if number_in_bytes == 1 {
+                Number::Bytes(ByteCount::new(value))
+            } else {
+                Number::Elements(ElemCount::new(value))
             },
             ranks: left(ranks, self.label.ranks.is_some()),
-            element: left(element, self.label.dtype.is_some()),
+            element,
         };
         Ok(if formula.ranks == 0 && formula.element == 0 {
             known(value)
