@@ -3,6 +3,7 @@
 //! Whatever the file, what comes out is flat, row-major and little-endian, with its
 //! shape; what had to be converted on the way is noted.
 
+mod beside;
 mod error;
 mod npy;
 mod observed;
@@ -11,11 +12,13 @@ mod safetensors;
 
 use std::fs::File;
 use std::io::{Read, Seek};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rankwise_plan::values::Values;
 
+pub(crate) use self::beside::Beside;
 pub(crate) use self::error::ArrayFault;
+pub(crate) use self::observed::Observed;
 
 /// An array as it came out of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,18 +79,6 @@ fn open(path: &Path) -> Result<(File, u64), ArrayFault> {
     Ok((File::open(path).map_err(io)?, metadata.len()))
 }
 
-/// `FILE.npy`, `FILE.safetensors#TENSOR` or `FILE.safetensors`.
-pub(crate) fn split_tensor(text: &str) -> (PathBuf, Option<&str>) {
-    const MARK: &str = ".safetensors#";
-    match text.find(MARK) {
-        Some(at) => {
-            let (file, tensor) = text.split_at(at + MARK.len() - 1);
-            (file.into(), tensor.strip_prefix('#'))
-        }
-        None => (text.into(), None),
-    }
-}
-
 /// Bytes of the data part, read in one piece; its length was checked against the file's.
 fn read_exactly(source: &mut (impl Read + Seek), bytes: u64) -> Result<Vec<u8>, ArrayFault> {
     let capacity = usize::try_from(bytes).map_err(|_| ArrayFault::TooLarge { bytes })?;
@@ -100,17 +91,4 @@ fn read_exactly(source: &mut (impl Read + Seek), bytes: u64) -> Result<Vec<u8>, 
         .map_err(|error| ArrayFault::Io(error.kind()))?;
     let found = u64::try_from(data.len()).unwrap_or(u64::MAX);
     if found == bytes { Ok(data) } else { Err(ArrayFault::Length { found, needed: bytes }) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tensor_is_named_after_the_hash() {
-        assert_eq!(split_tensor("a.npy"), ("a.npy".into(), None));
-        assert_eq!(split_tensor("a#1.npy"), ("a#1.npy".into(), None));
-        assert_eq!(split_tensor("d/a.safetensors"), ("d/a.safetensors".into(), None));
-        assert_eq!(split_tensor("a.safetensors#w#1"), ("a.safetensors".into(), Some("w#1")));
-    }
 }

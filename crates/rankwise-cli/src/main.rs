@@ -16,6 +16,11 @@ mod verbs;
 mod arrays;
 mod load;
 
+mod held;
+mod needs;
+mod payloads;
+mod steps;
+
 mod envelope;
 mod exit;
 mod page;

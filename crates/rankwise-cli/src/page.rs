@@ -90,6 +90,13 @@ impl Page {
         }
     }
 
+    /// What was converted or rounded while reading.
+    pub(crate) fn notes(&mut self, notes: &[String]) {
+        for note in notes {
+            self.item("note: ", note);
+        }
+    }
+
     /// An empty line, unless the page is empty or already ends in one.
     pub(crate) fn gap(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with("\n\n") {

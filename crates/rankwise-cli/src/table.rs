@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 const GAP: &str = "  ";
 
 /// A column narrower than this is not narrowed further to fit the page.
-const NARROWEST: usize = 16;
+const NARROWEST: usize = 10;
 
 /// How a column's cells stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,26 +60,24 @@ impl Table {
     }
 
     fn widths(&self, rows: &[&Vec<String>], page_width: usize) -> Vec<usize> {
-        let natural = |column: usize| {
-            let cells = rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.width()).max().unwrap_or(0)
+        // The most that a column's cells take, and the least: their longest word.
+        let widest = |column: usize, parts: fn(&String) -> usize| {
+            rows.iter().filter_map(|row| row.get(column)).map(parts).max().unwrap_or(0)
         };
-        let mut widths: Vec<usize> = (0..self.columns.len()).map(natural).collect();
+        let columns = 0..self.columns.len();
+        let longest_word = |cell: &String| cell.split(' ').map(|word| word.width()).max().unwrap_or(0);
+        let mut widths: Vec<usize> =
+            columns.clone().map(|column| widest(column, |cell| cell.width())).collect();
+        let floors: Vec<usize> =
+            columns.map(|column| widest(column, longest_word).max(NARROWEST)).collect();
         let gaps = GAP.len() * widths.len().saturating_sub(1);
-        loop {
-            let excess = (widths.iter().sum::<usize>() + gaps).saturating_sub(page_width);
-            let second = {
-                let mut sorted = widths.clone();
-                sorted.sort_unstable();
-                sorted.iter().rev().nth(1).copied().unwrap_or(0)
-            };
-            let Some(widest) = widths.iter_mut().max() else { break };
-            if excess == 0 || *widest <= NARROWEST {
-                break;
-            }
-            // Down to the next widest at most, so that the widest share the loss.
-            let target = widest.saturating_sub(excess).max(second).max(NARROWEST);
-            *widest = target.min(*widest - 1);
+        let mut excess = (widths.iter().sum::<usize>() + gaps).saturating_sub(page_width);
+        // One by one, always the widest that can still give: the widest share the loss.
+        while excess > 0 {
+            let giving = widths.iter_mut().zip(&floors).filter(|(width, floor)| **width > **floor);
+            let Some((width, _)) = giving.max_by_key(|(width, _)| **width) else { break };
+            *width -= 1;
+            excess -= 1;
         }
         widths
     }

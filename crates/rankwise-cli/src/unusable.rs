@@ -3,7 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use rankwise_plan::error::{Place, PlanError};
+use rankwise_account::LabelError;
+use rankwise_plan::error::{Place, PlanError, Span};
 
 use crate::arrays::ArrayFault;
 use crate::report::excerpt;
@@ -13,9 +14,9 @@ use crate::report::excerpt;
 pub(crate) struct Unusable {
     /// The kind of fault, as in machine output: `syntax`, `file`, `array`, `usage`, …
     pub(crate) fault: &'static str,
-    /// The file it is in.
-    pub(crate) file: Option<PathBuf>,
-    /// The place in that file, with the line it is on.
+    /// What it is in.
+    pub(crate) input: Input,
+    /// The place in it, with the line it is on.
     pub(crate) place: Option<(Place, String)>,
     /// The key, as a path.
     pub(crate) path: String,
@@ -25,12 +26,23 @@ pub(crate) struct Unusable {
     pub(crate) expected: String,
 }
 
+/// What a fault is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// The command line.
+    CommandLine,
+    /// The text of a label.
+    Label,
+    /// A file or folder.
+    File(PathBuf),
+}
+
 impl Unusable {
-    /// Something wrong that is in no file.
+    /// Something wrong with the command line.
     pub(crate) fn usage(found: impl Into<String>, expected: impl Into<String>) -> Box<Self> {
         Box::new(Self {
             fault: "usage",
-            file: None,
+            input: Input::CommandLine,
             place: None,
             path: String::new(),
             found: found.into(),
@@ -44,26 +56,49 @@ impl Unusable {
         found: impl Into<String>,
         expected: impl Into<String>,
     ) -> Box<Self> {
-        Self::usage(found, expected).in_file("file", file)
+        Self::usage(found, expected).within("file", Input::File(file.to_owned()))
     }
 
     /// An array file that cannot be used.
     pub(crate) fn array(file: &Path, fault: &ArrayFault) -> Box<Self> {
-        Self::usage(fault.found(), fault.expected()).in_file("array", file)
+        let input = Input::File(file.to_owned());
+        Self::usage(fault.found(), fault.expected()).within("array", input)
+    }
+
+    /// Observed arrays that do not fit the plan.
+    pub(crate) fn observed(
+        folder: &Path,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Box<Self> {
+        Self::usage(found, expected).within("array", Input::File(folder.to_owned()))
     }
 
     /// A fault of a plan, with the text that it is in.
     pub(crate) fn plan(file: &Path, text: &str, error: &PlanError) -> Box<Self> {
-        let place = error.span.place(text);
-        let mut unusable = Self::usage(&error.found, &error.expected).in_file(error.kind.name(), file);
-        unusable.place = Some((place, excerpt(text, error.span)));
+        let input = Input::File(file.to_owned());
+        let mut unusable =
+            Self::usage(&error.found, &error.expected).within(error.kind.name(), input);
+        unusable.place = Some((error.span.place(text), excerpt(text, error.span)));
         unusable.path.clone_from(&error.path);
         unusable
     }
 
-    fn in_file(mut self: Box<Self>, fault: &'static str, file: &Path) -> Box<Self> {
+    /// A text that is no label.
+    pub(crate) fn label(text: &str, error: &LabelError) -> Box<Self> {
+        let found = error.found.as_str();
+        let span = Span { start: error.at, end: error.at.saturating_add(found.len()) };
+        let words =
+            if found.is_empty() { "the end".into() } else { format!("{:?}", error.found) };
+        let mut unusable =
+            Self::usage(words, error.expected.to_string()).within("label", Input::Label);
+        unusable.place = Some((span.place(text), excerpt(text, span)));
+        unusable
+    }
+
+    fn within(mut self: Box<Self>, fault: &'static str, input: Input) -> Box<Self> {
         self.fault = fault;
-        self.file = Some(file.to_owned());
+        self.input = input;
         self
     }
 }
@@ -72,11 +107,15 @@ impl fmt::Display for Unusable {
     /// `plans/a.toml:4:9: input.x.count: found "four", expected an integer`, then the
     /// line with a mark under the place.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(file) = &self.file {
-            write!(f, "{}:", file.display())?;
-            if let Some((place, _)) = &self.place {
-                write!(f, "{place}:")?;
-            }
+        match &self.input {
+            Input::CommandLine => {}
+            Input::Label => f.write_str("label:")?,
+            Input::File(file) => write!(f, "{}:", file.display())?,
+        }
+        if let Some((place, _)) = &self.place {
+            write!(f, "{place}:")?;
+        }
+        if self.input != Input::CommandLine {
             f.write_str(" ")?;
         }
         if !self.path.is_empty() {
@@ -95,9 +134,13 @@ impl serde::Serialize for Unusable {
         use serde::ser::SerializeStruct as _;
 
         let place = self.place.as_ref().map(|(place, _)| place);
+        let file = match &self.input {
+            Input::File(file) => Some(file.to_string_lossy()),
+            Input::CommandLine | Input::Label => None,
+        };
         let mut error = serializer.serialize_struct("Unusable", 7)?;
         error.serialize_field("fault", self.fault)?;
-        error.serialize_field("file", &self.file.as_ref().map(|file| file.to_string_lossy()))?;
+        error.serialize_field("file", &file)?;
         error.serialize_field("line", &place.map(|place| place.line))?;
         error.serialize_field("column", &place.map(|place| place.column))?;
         error.serialize_field("path", &self.path)?;

@@ -1,0 +1,383 @@
+//! `rankwise compare FILE[#NAME] [FILE[#NAME]]`: whether two proposals are one job.
+
+use rankwise_account::NOT_SAID;
+use rankwise_plan::compare::{Comparison, Difference, State, Summary, compare};
+use rankwise_plan::need::NeedsAnswer;
+use rankwise_plan::plan::{Plan, Proposal};
+use rankwise_plan::sense::Sense;
+use rankwise_plan::surface::Because;
+use rankwise_plan::term::Terms;
+use serde::Serialize;
+
+use crate::args::PlanRef;
+use crate::command::{Answer, Asked, Failure};
+use crate::envelope::Wide;
+use crate::exit::Exit;
+use crate::held::{positions, range};
+use crate::load::Loaded;
+use crate::needs;
+use crate::page::Page;
+use crate::payloads;
+use crate::steps;
+use crate::table::Table;
+use crate::unusable::Unusable;
+
+/// One side of a comparison.
+#[derive(Clone, Copy)]
+struct Side<'a> {
+    loaded: &'a Loaded,
+    proposal: &'a Proposal,
+}
+
+/// Two proposals and what became of them.
+struct Pair<'a> {
+    sides: [Side<'a>; 2],
+    names: [String; 2],
+    comparison: Comparison,
+}
+
+/// Compares one pair, or all there are.
+pub(crate) fn run(
+    asked: Asked,
+    first: &PlanRef,
+    second: Option<&PlanRef>,
+) -> Result<Answer, Failure> {
+    let left = Loaded::read(&first.file, asked)?;
+    // One file is one plan, however often it is named.
+    let other = match second {
+        Some(second) if second.file != first.file => Some(Loaded::read(&second.file, asked)?),
+        _ => None,
+    };
+    let right = other.as_ref().unwrap_or(&left);
+    let progress = asked.progress("comparing");
+    let mut pairs = Vec::new();
+    for sides in candidates(&left, right, first, second)? {
+        pairs.push(Pair::of(sides)?);
+    }
+    drop(progress);
+
+    let exit = needs::worst(pairs.iter().map(Pair::exit));
+    let verdict = match pairs.as_slice() {
+        [pair] => pair.comparison.summary().name(),
+        _ => match exit {
+            Exit::Yes => "all_pairs_do_the_job",
+            Exit::No => "not_all_pairs_do_the_job",
+            _ => "unknown",
+        },
+    };
+    let mut notes = left.notes.clone();
+    notes.extend(other.iter().flat_map(|other| other.notes.clone()));
+    let data = Data { pairs: pairs.iter().map(Pair::data).collect(), not_said: NOT_SAID, notes };
+    asked.answer(verdict, exit, &data, |page| {
+        if pairs.len() > 1 {
+            overview(page, &pairs);
+        }
+        for pair in &pairs {
+            pair.compose(page);
+        }
+        page.gap();
+        page.item("not said: ", NOT_SAID);
+        page.notes(&data.notes);
+    })
+}
+
+/// The pairs that the command line asks for.
+fn candidates<'a>(
+    left: &'a Loaded,
+    right: &'a Loaded,
+    first: &PlanRef,
+    second: Option<&PlanRef>,
+) -> Result<Vec<[Side<'a>; 2]>, Box<Unusable>> {
+    let some = left.proposals(first.proposal.as_deref())?;
+    let side = |loaded, proposal| Side { loaded, proposal };
+    let others_name = second.and_then(|second| second.proposal.as_deref());
+    let others = right.proposals(others_name)?;
+    // Within one file, all others: each pair once, and none with itself, unless asked.
+    let one_file = std::ptr::eq(left, right);
+    let mut pairs = Vec::new();
+    for (index, one) in some.iter().enumerate() {
+        let all_pairs = one_file && first.proposal.is_none() && others_name.is_none();
+        let skipped = if all_pairs { index + 1 } else { 0 };
+        for other in others.iter().skip(skipped) {
+            let itself = one_file && others_name.is_none() && std::ptr::eq(*one, *other);
+            if !itself {
+                pairs.push([side(left, *one), side(right, *other)]);
+            }
+        }
+    }
+    if pairs.is_empty() {
+        return Err(Unusable::file(&left.file, "one proposal", "two proposals to compare"));
+    }
+    Ok(pairs)
+}
+
+impl<'a> Pair<'a> {
+    fn of(sides: [Side<'a>; 2]) -> Result<Self, Box<Unusable>> {
+        let [left, right] = sides;
+        let comparison = compare(
+            (&left.loaded.plan, left.proposal),
+            (&right.loaded.plan, right.proposal),
+            &mut Terms::new(),
+        )
+        .map_err(|failed| {
+            let side = if failed.side == 0 { left } else { right };
+            side.loaded.unusable(&failed.error)
+        })?;
+        let one_file = std::ptr::eq(left.loaded, right.loaded);
+        let names = sides.map(|side| {
+            if one_file { side.proposal.name.clone() } else { side.loaded.name_of(side.proposal) }
+        });
+        Ok(Self { sides, names, comparison })
+    }
+
+    fn plan(&self, side: usize) -> &Plan {
+        let [left, right] = &self.sides;
+        if side == 0 { &left.loaded.plan } else { &right.loaded.plan }
+    }
+
+    fn exit(&self) -> Exit {
+        match self.comparison.both_do() {
+            Some(true) => Exit::Yes,
+            Some(false) => Exit::No,
+            None => Exit::Unknown,
+        }
+    }
+
+    /// The summary with the names of the proposals.
+    fn words(&self) -> String {
+        let [left, right] = &self.names;
+        match self.comparison.summary() {
+            Summary::OnlyFirst => format!("only {left} satisfies every need"),
+            Summary::OnlySecond => format!("only {right} satisfies every need"),
+            summary => summary.words().to_owned(),
+        }
+    }
+
+    fn compose(&self, page: &mut Page) {
+        let [left, right] = &self.names;
+        page.verdict(self.exit(), &format!("{left} and {right}: {}", self.words()));
+        self.compose_state(page);
+        for (name, (side, report)) in
+            self.names.iter().zip(self.comparison.needs.iter().enumerate())
+        {
+            page.item("  needs: ", &format!("{name}: {}", needs::words(report.answer())));
+            if report.answer() != NeedsAnswer::Satisfied {
+                needs::compose(page, self.plan(side), report);
+            }
+        }
+        if let Some(sense) = self.comparison.sense.filter(|_| self.exit() == Exit::Yes) {
+            page.item("  sense: ", &format!("{sense}: {}", sense.promise()));
+        }
+        self.compose_figures(page);
+    }
+
+    fn compose_state(&self, page: &mut Page) {
+        let Comparison { state, surface, not_compared, .. } = &self.comparison;
+        let because = match surface.because {
+            Because::Outputs => "the outputs that the proposals list",
+            Because::Needs => "the buffers that needs name",
+            Because::BothWrite => "the buffers that both write",
+        };
+        let compared = surface.compared.join(", ");
+        page.item("  state: ", &format!("{}, on {compared} ({because})", state.state.name()));
+        match &state.evidence {
+            None => {}
+            Some(Difference::Places { first, second }) => {
+                let [left, right] = &self.names;
+                page.item("    ", &format!("only {left} has: {}", or_nothing(first)));
+                page.item("    ", &format!("only {right} has: {}", or_nothing(second)));
+            }
+            Some(Difference::Values { place, ranks, buffer, positions, first, second }) => {
+                let at = range(positions);
+                page.item("    ", &format!("first on {place}, buffer {buffer}, positions {at}"));
+                for ((name, rank), held) in self.names.iter().zip(ranks).zip([first, second]) {
+                    page.item("      ", &format!("{name} (rank {rank}) holds {held}"));
+                }
+            }
+        }
+        for reason in &state.because {
+            page.item("    - ", reason);
+        }
+        if !not_compared.is_empty() {
+            page.item("  not compared: ", &not_compared.join(", "));
+        }
+    }
+
+    /// Figures side by side, or why not.
+    fn compose_figures(&self, page: &mut Page) {
+        let Some(refusal) = self.refusal() else {
+            let mut table = Table::new(&[
+                "proposal",
+                ">step",
+                "call",
+                "count",
+                "of",
+                "input per rank",
+                "output per rank",
+            ]);
+            for ((name, side), evaluation) in
+                self.names.iter().zip(&self.sides).zip(&self.comparison.evaluations)
+            {
+                for (index, (step, record)) in
+                    side.proposal.steps.iter().zip(&evaluation.steps).enumerate()
+                {
+                    payloads::rows(&mut table, name, index, &step.act, record);
+                }
+            }
+            page.item(
+                "  figures: ",
+                "all is settled, so that measured times may be compared, every step of each counted",
+            );
+            page.table(&table);
+            return;
+        };
+        page.item("  figures: ", &format!("none side by side, and no comparison of speed: {refusal}"));
+        for reason in &self.comparison.unsettled {
+            page.item("    - ", &reason.to_string());
+        }
+    }
+
+    /// Why figures may not be set side by side, if so.
+    fn refusal(&self) -> Option<&'static str> {
+        if self.comparison.speed_is_comparable() {
+            return None;
+        }
+        Some(match self.comparison.both_do() {
+            Some(false) => "they do not do the same job",
+            Some(true) => "both do the job, but this is not settled",
+            None => "it is not settled whether both do the job",
+        })
+    }
+
+    fn data(&self) -> PairData {
+        let Comparison { surface, not_compared, state, needs, evaluations, sense, unsettled } =
+            &self.comparison;
+        let [left, right] = &self.sides;
+        let side = |index: usize, side: &Side<'_>| {
+            let evaluation = evaluations.get(index);
+            let records = evaluation.map_or(&[][..], |evaluation| &evaluation.steps);
+            let steps = side.proposal.steps.iter().zip(records);
+            SideData {
+                plan: side.loaded.file.display().to_string(),
+                proposal: side.proposal.name.clone(),
+                needs: needs.get(index).map(|report| needs::data(self.plan(index), report)),
+                steps: steps
+                    .map(|(step, record)| StepData {
+                        title: steps::title(&step.act),
+                        calls: payloads::data(record),
+                    })
+                    .collect(),
+            }
+        };
+        PairData {
+            a: side(0, left),
+            b: side(1, right),
+            verdict: self.comparison.summary().name(),
+            exit: self.exit().status(),
+            state: state.state.name(),
+            state_evidence: state.evidence.as_ref().map(DifferenceData::of),
+            state_because: state.because.clone(),
+            sense: sense.map(Sense::name),
+            compared: surface.compared.clone(),
+            not_compared: not_compared.clone(),
+            unsettled: unsettled.iter().map(ToString::to_string).collect(),
+            speed_comparable: self.comparison.speed_is_comparable(),
+            refusal: self.refusal(),
+        }
+    }
+}
+
+fn or_nothing(text: &str) -> &str {
+    if text.is_empty() { "nothing" } else { text }
+}
+
+/// All pairs at a glance.
+fn overview(page: &mut Page, pairs: &[Pair<'_>]) {
+    let mut table = Table::new(&["pair", "state", "verdict", "sense"]);
+    for pair in pairs {
+        let [left, right] = &pair.names;
+        let state = match pair.comparison.state.state {
+            State::Same => "same",
+            State::Different => "different",
+            State::Unknown => "unknown",
+        };
+        let sense = pair.comparison.sense.map_or("-", Sense::name);
+        table.row([&format!("{left} / {right}"), state, &pair.words(), sense]);
+    }
+    page.table(&table);
+}
+
+#[derive(Serialize)]
+struct Data {
+    pairs: Vec<PairData>,
+    not_said: &'static str,
+    notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct PairData {
+    a: SideData,
+    b: SideData,
+    verdict: &'static str,
+    exit: u8,
+    state: &'static str,
+    state_evidence: Option<DifferenceData>,
+    state_because: Vec<String>,
+    sense: Option<&'static str>,
+    compared: Vec<String>,
+    not_compared: Vec<String>,
+    unsettled: Vec<String>,
+    speed_comparable: bool,
+    refusal: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct SideData {
+    plan: String,
+    proposal: String,
+    needs: Option<needs::NeedsData>,
+    steps: Vec<StepData>,
+}
+
+#[derive(Serialize)]
+struct StepData {
+    title: String,
+    calls: Vec<payloads::CallData>,
+}
+
+/// Where two states first differ: `places` differ, or `values` at one place.
+#[derive(Serialize)]
+struct DifferenceData {
+    kind: &'static str,
+    place: Option<String>,
+    ranks: Option<[u32; 2]>,
+    buffer: Option<String>,
+    positions: Option<[Wide; 2]>,
+    a: String,
+    b: String,
+}
+
+impl DifferenceData {
+    fn of(difference: &Difference) -> Self {
+        match difference {
+            Difference::Places { first, second } => Self {
+                kind: "places",
+                place: None,
+                ranks: None,
+                buffer: None,
+                positions: None,
+                a: first.clone(),
+                b: second.clone(),
+            },
+            Difference::Values { place, ranks, buffer, positions: at, first, second } => Self {
+                kind: "values",
+                place: Some(place.clone()),
+                ranks: Some(ranks.map(|rank| rank.index())),
+                buffer: Some(buffer.clone()),
+                positions: Some(positions(at)),
+                a: first.clone(),
+                b: second.clone(),
+            },
+        }
+    }
+}
