@@ -1,7 +1,7 @@
 //! algbw and busbw, with the S that they are defined on.
 //!
-//! Source: nccl-tests, `doc/PERFORMANCE.md` and the `*GetBw` functions (2.13 and
-//! later; before v2.9.0 all-gather and reduce-scatter divided (n−1) blocks by the time).
+//! Source: nccl-tests, `doc/PERFORMANCE.md` and the `*GetBw` functions, v2.9.0 and
+//! later (before, all-gather and reduce-scatter divided (n−1) blocks by the time).
 //! GB/s is 10^9 bytes per second, although sizes are usually powers of two.
 
 use core::fmt;

@@ -81,3 +81,26 @@ impl fmt::Display for Ratio {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cancels_does_not_overflow() {
+        let huge = Ratio::new(u128::MAX, 3).unwrap();
+        let inverse = Ratio::new(3, u128::MAX).unwrap();
+        assert_eq!(huge.times(inverse), Some(Ratio::ONE));
+        assert_eq!(huge.times(huge), None);
+        assert_eq!(Ratio::new(0, 7), Ratio::new(0, 1));
+        assert_eq!(Ratio::new(0, 0), None);
+        assert_eq!(Ratio::of(0).times(huge), Some(Ratio::of(0)));
+    }
+
+    #[test]
+    fn only_a_whole_number_is_whole() {
+        assert_eq!(Ratio::new(7, 2).unwrap().whole(), None);
+        assert_eq!(Ratio::new(1 << 64, 1).unwrap().whole(), None);
+        assert_eq!(Ratio::of(u64::MAX).whole(), Some(u64::MAX));
+    }
+}

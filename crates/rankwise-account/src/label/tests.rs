@@ -1,3 +1,5 @@
+//! Readings, texts and settled labels, worked out by hand.
+
 use std::string::{String, ToString};
 use std::vec;
 use std::vec::Vec;
