@@ -82,7 +82,7 @@ pub struct Group {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Spanned<Whole>>,
     /// Whether a device may carry several ranks; exclusive if not said.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::sharing")]
     pub sharing: Option<Spanned<String>>,
 }
@@ -140,7 +140,7 @@ pub struct Input {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meaning: Option<Spanned<String>>,
     /// What each contribution belongs to: its device, or its rank.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::attachment")]
     pub by: Option<Spanned<String>>,
     /// The values, written here.
@@ -154,7 +154,7 @@ pub struct Input {
     pub file: Option<Spanned<String>>,
     /// With `file`: `blocks` cuts it into equal blocks in rank order, `whole` gives
     /// all of it to each rank.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::slice")]
     pub slice: Option<Spanned<String>>,
 }
@@ -162,6 +162,7 @@ pub struct Input {
 /// Something for each device, or for each rank.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(inline)]
 pub struct Keyed<T> {
     /// By the device's name.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -195,7 +196,7 @@ pub struct Step {
     #[schemars(schema_with = "schema::call", required)]
     pub call: Option<Spanned<String>>,
     /// How values combine, for calls that combine any. Never a default.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::op")]
     pub op: Option<Spanned<String>>,
     /// With `op = "premul"`: one scalar per rank of the group.
@@ -223,14 +224,14 @@ pub struct Step {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<Spanned<Whole>>,
     /// With `slice`: which positions, `"a..b"` without b.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::positions")]
     pub positions: Option<Spanned<String>>,
     /// With `scale`: the factor, a number or a fraction such as `"1/8"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<Spanned<Literal>>,
     /// With `cast`: the new element type.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::dtype")]
     pub dtype: Option<Spanned<String>>,
 }
@@ -248,7 +249,7 @@ pub struct Need {
     #[schemars(required)]
     pub buffer: Option<Spanned<String>>,
     /// At which positions, `"a..b"` without b; all of them if not said.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::positions")]
     pub positions: Option<Spanned<String>>,
     /// What: an expression such as `sum(x)`. Required.
