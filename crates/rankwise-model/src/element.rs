@@ -173,7 +173,7 @@ macro_rules! choose {
 /// twice is rounding once).
 macro_rules! float {
     ($($type:ty, $wide:ty, $bits:ty, $dtype:expr, $to_bits:expr, $widen:expr, $narrow:expr, $from_f64:expr,
-       $nan:expr, $infinity:expr;)*) => {$(
+       $finish:expr, $nan:expr, $infinity:expr;)*) => {$(
         impl sealed::Sealed for $type {}
 
         #[allow(
@@ -201,7 +201,7 @@ macro_rules! float {
                     Combine::Max => choose!(self, next, >, self.is_sign_positive()),
                     Combine::Min => choose!(self, next, <, self.is_sign_negative()),
                 };
-                result.canonical()
+                $finish(result).canonical()
             }
 
             fn average_before(self, ranks: GroupSize) -> Self {
@@ -259,18 +259,39 @@ const fn sign_bit(dtype: Dtype) -> u64 {
     }
 }
 
+/// The nearest narrow value, ties to even, of one whose rounding reads the upper
+/// half of the binary64 only (as `half`'s does): what stands in the lower half is
+/// kept as a sticky bit, or a value just above a tie would pass for the tie. The
+/// upper half has 20 mantissa bits, f16 needs 10 and two more.
+fn with_sticky_low_half<T>(narrow: impl Fn(f64) -> T, value: f64) -> T {
+    const LOW: u64 = 0xffff_ffff;
+    const STICKY: u64 = 1 << 32;
+    let bits = value.to_bits();
+    let sticky = if bits & LOW == 0 { 0 } else { STICKY };
+    narrow(f64::from_bits(bits & !LOW | sticky))
+}
+
+/// The infinities of e5m2, which exist as bit patterns, leave no combining step: the
+/// result of min and max is encoded anew too, with saturation (clause AR-4).
+fn saturated_e5m2(value: F8E5M2) -> F8E5M2 {
+    F8E5M2::from_f32(value.to_f32())
+}
+
 float! {
-    f32, f32, u32, Dtype::F32, f32::to_bits, |x: f32| x, |x: f32| x, |x: f64| x as f32,
+    f32, f32, u32, Dtype::F32, f32::to_bits, |x: f32| x, |x: f32| x, |x: f64| x as f32, |x| x,
         0x7fff_ffff, 0x7f80_0000;
-    f64, f64, u64, Dtype::F64, f64::to_bits, |x: f64| x, |x: f64| x, |x: f64| x,
+    f64, f64, u64, Dtype::F64, f64::to_bits, |x: f64| x, |x: f64| x, |x: f64| x, |x| x,
         0x7fff_ffff_ffff_ffff, 0x7ff0_0000_0000_0000;
-    f16, f32, u16, Dtype::F16, f16::to_bits, f16::to_f32, f16::from_f32, f16::from_f64, 0x7fff, 0x7c00;
-    bf16, f32, u16, Dtype::Bf16, bf16::to_bits, bf16::to_f32, bf16::from_f32, bf16::from_f64, 0x7fff, 0x7f80;
+    f16, f32, u16, Dtype::F16, f16::to_bits, f16::to_f32, f16::from_f32,
+        |x: f64| with_sticky_low_half(f16::from_f64, x), |x| x, 0x7fff, 0x7c00;
+    bf16, f32, u16, Dtype::Bf16, bf16::to_bits, bf16::to_f32, bf16::from_f32,
+        |x: f64| with_sticky_low_half(bf16::from_f64, x), |x| x, 0x7fff, 0x7f80;
     // fp8 computes in binary16, rounds there, and then again with saturation
     // (clause AR-4). The identities of min and max are the largest finite values:
     // e4m3 has no infinity, and e5m2's is never produced.
     F8E4M3, f32, u8, Dtype::F8E4M3, |x: F8E4M3| F8E4M3::to_bits(&x), |x: F8E4M3| x.to_f32(),
-        |x: f32| F8E4M3::from_f32(f16::from_f32(x).to_f32()), F8E4M3::from_f64, 0x7f, 0x7e;
+        |x: f32| F8E4M3::from_f32(f16::from_f32(x).to_f32()), F8E4M3::from_f64, |x| x, 0x7f, 0x7e;
     F8E5M2, f32, u8, Dtype::F8E5M2, |x: F8E5M2| F8E5M2::to_bits(&x), |x: F8E5M2| x.to_f32(),
-        |x: f32| F8E5M2::from_f32(f16::from_f32(x).to_f32()), F8E5M2::from_f64, 0x7f, 0x7b;
+        |x: f32| F8E5M2::from_f32(f16::from_f32(x).to_f32()), F8E5M2::from_f64, saturated_e5m2,
+        0x7f, 0x7b;
 }

@@ -143,16 +143,29 @@ pub fn evaluate_in_place<T: Element>(
     let starts = |at: &RankLayout| {
         at.in_place().map_or((0, 0), |relation| (relation.input.start, relation.output.start))
     };
+    let first = layout.at(layout.ranks().first()).ok();
     for at in layout.each() {
         for piece in at.pieces() {
+            // What an earlier rank has stored may be an input of this one in one case
+            // only: a fold of the same positions (all_reduce). Its value is the same
+            // too, so it is copied from the first rank, which folded before any write.
+            let earlier = first.as_ref().filter(|first| {
+                first.rank() != at.rank()
+                    && piece.source == Source::EveryRank
+                    && first.pieces().any(|earlier| earlier == piece)
+            });
             for position in piece.output.clone() {
-                // A position of an output is read by no other position of any output
-                // in any operation that has an in-place form, so order is free.
-                let read = |rank: Rank, position: u64| {
-                    let (input_start, _) = starts(&layout.at(rank).ok()?);
-                    element(buffers, rank, input_start.checked_add(position)?)
+                let value = match earlier {
+                    Some(first) => {
+                        let (_, start) = starts(first);
+                        let from = start.checked_add(position);
+                        from.and_then(|from| element(buffers, first.rank(), from))
+                    }
+                    None => value_at(layout, scalars, &piece, position, |rank, position| {
+                        let (input_start, _) = starts(&layout.at(rank).ok()?);
+                        element(buffers, rank, input_start.checked_add(position)?)
+                    }),
                 };
-                let value = value_at(layout, scalars, &piece, position, read);
                 let (_, output_start) = starts(&at);
                 let target = output_start.checked_add(position);
                 let buffer = index(at.rank()).and_then(|index| buffers.get_mut(index));

@@ -169,8 +169,9 @@ impl Scalar {
                 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // the low bits
                 Self::from_bits(dtype, integer as u64)
             }
-            #[allow(clippy::cast_precision_loss)] // rounded once, to the type asked for
-            (Some(integer), _) if dtype == Dtype::F32 => Self::of(integer as f32),
+            (Some(integer), _) if dtype != Dtype::F64 => {
+                Self::nearest(dtype, odd_in_binary64(integer))
+            }
             _ => Self::nearest(dtype, self.to_f64()),
         }
     }
@@ -249,9 +250,23 @@ impl Scalar {
     }
 }
 
+/// A binary64 that rounds to any narrower float as `integer` itself does: of an
+/// integer too long for it, the lower bits are kept as one sticky bit.
+fn odd_in_binary64(integer: i128) -> f64 {
+    const SPARE: u64 = (1 << 11) - 1; // 64 bits less the 53 of binary64
+    let magnitude = u64::try_from(integer.unsigned_abs()).unwrap_or(u64::MAX);
+    let lost = magnitude >> 53 != 0 && magnitude & SPARE != 0;
+    let kept = if lost { magnitude & !SPARE | (SPARE.wrapping_add(1)) } else { magnitude };
+    #[allow(clippy::cast_precision_loss)] // at most 53 significant bits are left
+    let wide = kept as f64;
+    if integer < 0 { -wide } else { wide }
+}
+
 impl fmt::Display for Scalar {
     /// Integers in decimal; floats as the shortest text of their widened value
-    /// (of `f32` itself for `f32`) that reads back to the same bits.
+    /// (of `f32` itself for `f32`) that reads back to the same bits. Two texts say
+    /// less than the bits: any NaN is `NaN`, and the infinity of e5m2 is `inf`, which
+    /// reads back saturated, as every conversion to fp8 is.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.to_integer(), self.get::<f32>()) {
             (Some(integer), _) => integer.fmt(f),
