@@ -71,7 +71,9 @@ impl Summary {
             Self::OnlySecond => "only B satisfies every need",
             Self::Neither => "neither satisfies every need",
             Self::Unknown => "unknown",
-            Self::DifferentNoNeeds => "different, and no need is stated that says whether it matters",
+            Self::DifferentNoNeeds => {
+                "different, and no need is stated that says whether it matters"
+            }
         }
     }
 

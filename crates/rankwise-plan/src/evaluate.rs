@@ -206,9 +206,7 @@ impl<'a> Machine<'a> {
             (Act::Collective(call), Who::Group(group)) => {
                 self.collective(&instance.at, call, group)
             }
-            (Act::Message(message), Who::Rank(rank)) => {
-                self.message(&instance.at, message, *rank)
-            }
+            (Act::Message(message), Who::Rank(rank)) => self.message(&instance.at, message, *rank),
             (Act::Local(local), Who::Rank(rank)) => self.local(&instance.at, local, *rank),
             // `participants` pairs them as above.
             _ => Ok(()),

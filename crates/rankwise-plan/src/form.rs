@@ -124,7 +124,9 @@ impl Forms {
                 1 => None,
                 by => Some(Form::Divided { form, by }),
             }),
-            Term::Cast { term, to } => self.wrapped(*term, |form| Some(Form::Cast { form, to: *to })),
+            Term::Cast { term, to } => {
+                self.wrapped(*term, |form| Some(Form::Cast { form, to: *to }))
+            }
             Term::Unnamed { place, parts } => {
                 let parts = parts.iter().filter_map(|part| self.of(*part)).collect();
                 self.store(Form::Unnamed { place: *place, parts })
@@ -174,8 +176,7 @@ impl Forms {
             return *part;
         }
         let base = parts.keys().map(|part| part.at).min().unwrap_or(0);
-        let parts =
-            parts.into_iter().map(|(part, times)| (before(part, base), times)).collect();
+        let parts = parts.into_iter().map(|(part, times)| (before(part, base), times)).collect();
         let stored = self.store(Form::Sum { dtype, parts });
         self.shifted(stored, base)
     }
@@ -315,7 +316,7 @@ const fn before(part: PlacedForm, base: u64) -> PlacedForm {
 }
 
 /// The multiplicity as the element type knows it: modulo 2^w for integers.
-fn within(dtype: Dtype, multiplicity: Multiplicity) -> Multiplicity {
+pub(crate) fn within(dtype: Dtype, multiplicity: Multiplicity) -> Multiplicity {
     match dtype.class() {
         DtypeClass::Integer { bits, .. } if multiplicity.is_integer() => {
             let modulus = BigInt::one() << bits;
@@ -350,5 +351,8 @@ pub(crate) fn nearest(dtype: Dtype, ratio: &BigRational) -> Option<Scalar> {
         return Scalar::parse(dtype, &text).ok().map(|literal| literal.scalar);
     }
     let low = within(dtype, ratio.clone());
-    low.is_integer().then(|| low.to_integer().to_u64()).flatten().map(|bits| Scalar::from_bits(dtype, bits))
+    low.is_integer()
+        .then(|| low.to_integer().to_u64())
+        .flatten()
+        .map(|bits| Scalar::from_bits(dtype, bits))
 }

@@ -3,7 +3,7 @@
 mod laws;
 mod tolerance;
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
@@ -38,6 +38,27 @@ pub struct Judgement {
     /// Pairs of ranks whose contributions are equal, so that exchanging them would
     /// not show in these arrays.
     pub indistinct: Vec<(WorldRank, WorldRank)>,
+}
+
+impl Judgement {
+    /// By rank: whose `buffer` it holds, itself included. `None` unless every rank's
+    /// array was judged and is some rank's right one.
+    ///
+    /// A list without repetitions says that nothing was computed wrongly: ranks are
+    /// numbered otherwise than the plan numbers them.
+    pub fn owners(&self, buffer: &str) -> Option<Vec<u32>> {
+        owners(&self.findings, buffer)
+    }
+}
+
+fn owners(findings: &[Finding], buffer: &str) -> Option<Vec<u32>> {
+    let findings = findings.iter().filter(|finding| finding.buffer == buffer);
+    let owner = |finding: &Finding| match &finding.law {
+        Law::Right => Some(finding.rank.index()),
+        Law::OtherOwner { of } => Some(of.index()),
+        _ => None,
+    };
+    findings.map(owner).collect()
 }
 
 /// What one array says.
@@ -119,7 +140,11 @@ impl From<PlanError> for JudgeError {
 }
 
 /// Judges the arrays that a run of `proposal` left.
-pub fn judge(plan: &Plan, proposal: &Proposal, observed: &Observed) -> Result<Judgement, JudgeError> {
+pub fn judge(
+    plan: &Plan,
+    proposal: &Proposal,
+    observed: &Observed,
+) -> Result<Judgement, JudgeError> {
     if observed.is_empty() {
         return Err(JudgeError::NoArrays);
     }
@@ -176,7 +201,9 @@ impl Want {
         let expected = self.values.iter().zip(&self.tolerance);
         let pairs = (0_u64..).zip(values.iter().zip(expected));
         pairs
-            .filter(|(_, (found, (want, tolerance)))| !tolerance::agrees(*found, **want, **tolerance))
+            .filter(|(_, (found, (want, tolerance)))| {
+                !tolerance::agrees(*found, **want, **tolerance)
+            })
             .map(|(position, _)| position)
             .collect()
     }
@@ -262,16 +289,12 @@ fn candidates(plan: &Plan, findings: &[Finding]) -> Vec<Vec<u32>> {
             orders.push(inverse(blocks));
         }
     }
-    let owners: Vec<u32> = findings
-        .iter()
-        .filter_map(|finding| match &finding.law {
-            Law::OtherOwner { of } => Some(of.index()),
-            Law::Right => Some(finding.rank.index()),
-            _ => None,
-        })
-        .collect();
-    orders.push(inverse(&owners));
-    orders.push(owners);
+    for buffer in findings.iter().map(|finding| &finding.buffer).collect::<BTreeSet<_>>() {
+        if let Some(owners) = owners(findings, buffer) {
+            orders.push(inverse(&owners));
+            orders.push(owners);
+        }
+    }
     orders.retain(is_order);
     if n <= SEARCHED_RANKS {
         orders.extend(permutations((0..n).collect()));
@@ -310,7 +333,9 @@ fn indistinct(plan: &Plan) -> Vec<(WorldRank, WorldRank)> {
     let mut first_with: BTreeMap<Vec<&[u8]>, WorldRank> = BTreeMap::new();
     let mut pairs = Vec::new();
     for rank in &all {
-        let Some(contribution) = contribution(rank).filter(|inputs| !inputs.is_empty()) else { continue };
+        let Some(contribution) = contribution(rank).filter(|inputs| !inputs.is_empty()) else {
+            continue;
+        };
         match first_with.get(&contribution) {
             Some(first) => pairs.push((*first, *rank)),
             None => _ = first_with.insert(contribution, *rank),

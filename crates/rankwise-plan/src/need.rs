@@ -18,6 +18,7 @@ use crate::plan::{Need, Plan, Proposal};
 use crate::sense::{Sense, sense};
 use crate::term::Terms;
 use crate::vector::{Content, Run, Vector, side_by_side};
+use crate::witness::known_to_differ;
 use crate::wrong::{Wrong, wrongs};
 use expression::Expressions;
 
@@ -300,8 +301,12 @@ fn compare_vectors(terms: &Terms, held: &Vector, needed: &Vector, offset: u64) -
                     open = open.or_else(|| Some(difference()));
                 } else if one == other {
                     weakest = weakest.max(Some(sense(terms, have, want)));
-                } else {
+                } else if known_to_differ(terms, one, other) {
                     return Finding::Differs(difference());
+                } else {
+                    open = open.or_else(|| {
+                        Some(Difference { wrongs: alloc::vec![Wrong::NotProven], ..difference() })
+                    });
                 }
             }
             _ => return Finding::Differs(difference()),

@@ -4,12 +4,13 @@
 //! rank. So layout and ownership move, a full sum does not, and a consumer that
 //! names devices may read the wrong data where one that names ranks does not.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use rankwise_topology::{Device, MapError, RankMap, Sharing, WorldRank};
+use rankwise_topology::{Device, MapError, RankMap, WorldRank};
 
 use crate::memory::ranks;
 use crate::need::{Answer, NeedReport};
@@ -36,7 +37,7 @@ pub enum RelabelError {
         known: Vec<String>,
     },
     /// The devices make no map.
-    Map(MapError),
+    Map(Box<MapError>),
 }
 
 impl fmt::Display for RelabelError {
@@ -77,20 +78,23 @@ pub fn relabel(plan: &Plan, devices: &[&str]) -> Result<Plan, RelabelError> {
     let mut placed: Vec<Device> = Vec::new();
     for name in devices {
         let unplaced = || RelabelError::Device { name: (*name).to_string(), known: known() };
-        let rank = old_ranks.get_mut(*name).and_then(Vec::pop).ok_or_else(unplaced)?;
+        // Any spelling that the map knows: `node1/59:00.0` for `node1/0000:59:00.0`.
+        let device = map.find(name).ok_or_else(unplaced)?.to_string();
+        let rank = old_ranks.get_mut(&device).and_then(Vec::pop).ok_or_else(unplaced)?;
         placed.push(map.device(rank).cloned().ok_or_else(unplaced)?);
         order.push(rank);
     }
-    let sharing = if map.devices().count() == placed.len() { Sharing::Exclusive } else { Sharing::Shared };
     let mut relabelled = plan.clone();
-    relabelled.map = Some(RankMap::new(placed, sharing).map_err(RelabelError::Map)?);
+    relabelled.map = Some(
+        RankMap::new(placed, map.sharing()).map_err(|error| RelabelError::Map(Box::new(error)))?,
+    );
     for input in relabelled.inputs.values_mut() {
         if input.attached == Attachment::Device
             && let Some(values) = &input.values
         {
-            let moved = order.iter().filter_map(|rank| {
-                values.get(usize::try_from(rank.index()).ok()?).cloned()
-            });
+            let moved = order
+                .iter()
+                .filter_map(|rank| values.get(usize::try_from(rank.index()).ok()?).cloned());
             input.values = Some(moved.collect());
         }
     }

@@ -37,11 +37,15 @@ impl fmt::Display for Gap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::OnRootOnly { step } | Self::Clobbered { step } | Self::ReadsGap { step }) = self;
         match self {
-            Self::OnRootOnly { .. } => write!(f, "not promised: step {step} fills it on the root only"),
+            Self::OnRootOnly { .. } => {
+                write!(f, "not promised: step {step} fills it on the root only")
+            }
             Self::Clobbered { .. } => {
                 write!(f, "not promised: step {step}, in place, keeps only the rank's own block")
             }
-            Self::ReadsGap { .. } => write!(f, "not promised: step {step} read what nothing promises"),
+            Self::ReadsGap { .. } => {
+                write!(f, "not promised: step {step} read what nothing promises")
+            }
         }
     }
 }
@@ -98,7 +102,10 @@ impl Terms {
             Some(Form::Divided { form, by }) => format!("div_trunc({}, {by})", inner(*form)),
             Some(Form::Cast { form, to }) => format!("cast({}, {to})", inner(*form)),
             Some(Form::Unnamed { parts, .. }) => {
-                format!("unnamed_reduction({})", joined(&parts.iter().map(part).collect::<Vec<_>>(), ", "))
+                format!(
+                    "unnamed_reduction({})",
+                    joined(&parts.iter().map(part).collect::<Vec<_>>(), ", ")
+                )
             }
         }
     }

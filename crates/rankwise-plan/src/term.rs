@@ -49,7 +49,7 @@ pub struct InputIdentity {
 }
 
 /// What a contribution is attached to.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
     /// A device, by name: it keeps the contribution whatever its rank.
     Device(Arc<str>),

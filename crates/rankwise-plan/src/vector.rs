@@ -118,18 +118,16 @@ impl Vector {
     pub fn within(&self, positions: Range<u64>) -> impl Iterator<Item = Run> + '_ {
         let first = self.runs.partition_point(|run| run.positions.end <= positions.start);
         let cut = positions.clone();
-        self.runs
-            .iter()
-            .skip(first)
-            .take_while(move |run| run.positions.start < positions.end)
-            .map(move |run| {
+        self.runs.iter().skip(first).take_while(move |run| run.positions.start < positions.end).map(
+            move |run| {
                 let start = run.positions.start.max(cut.start);
                 let end = run.positions.end.min(cut.end);
                 Run {
                     positions: start.saturating_sub(cut.start)..end.saturating_sub(cut.start),
                     content: run.content.shifted(start.saturating_sub(run.positions.start)),
                 }
-            })
+            },
+        )
     }
 
     /// The elements at `positions`; `None` if the vector has no such positions.

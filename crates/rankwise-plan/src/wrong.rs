@@ -108,6 +108,9 @@ pub enum Wrong {
     },
     /// The reduction that made it is not named.
     UnnamedReduction,
+    /// Nothing is known to be wrong: no law that is applied makes the two equal, and
+    /// no input was found for which they differ.
+    NotProven,
     /// Another function of the inputs altogether.
     Different,
 }
@@ -132,6 +135,7 @@ impl Wrong {
             Self::OtherOrigin { .. } => "other_origin",
             Self::AndMore { .. } => "and_more",
             Self::UnnamedReduction => "unnamed_reduction",
+            Self::NotProven => "not_proven",
             Self::Different => "different",
         }
     }
@@ -164,12 +168,18 @@ impl fmt::Display for Wrong {
             Self::OtherOrigin { found, needed } => {
                 write!(f, "the contribution of {found} where that of {needed} is needed")
             }
-            Self::AndMore { contributions } => write!(f, "and {contributions} more contributions differ"),
+            Self::AndMore { contributions } => {
+                write!(f, "and {contributions} more contributions differ")
+            }
             Self::UnnamedReduction => f.write_str("the reduction that made it is not named"),
+            Self::NotProven => f.write_str(NOT_PROVEN),
             Self::Different => f.write_str("another function of the inputs"),
         }
     }
 }
+
+/// What is said of forms that could not be told apart.
+pub(crate) const NOT_PROVEN: &str = "not known to be equal: nested folds are compared as written, and no input was found for which they differ";
 
 /// More differing contributions than this are not listed one by one.
 const LISTED: usize = 4;
@@ -263,7 +273,8 @@ impl Differ<'_> {
         let all: BTreeSet<PlacedForm> = have.keys().chain(want.keys()).copied().collect();
         let mut wrongs = Vec::new();
         for part in all {
-            let (times, needed) = (have.get(&part).unwrap_or(&zero), want.get(&part).unwrap_or(&zero));
+            let (times, needed) =
+                (have.get(&part).unwrap_or(&zero), want.get(&part).unwrap_or(&zero));
             if times == needed {
                 continue;
             }
@@ -297,9 +308,7 @@ impl Differ<'_> {
                 how: Combine::Prod,
                 parts: parts
                     .iter()
-                    .map(|(part, power)| {
-                        (shift(part), Multiplicity::from_integer((*power).into()))
-                    })
+                    .map(|(part, power)| (shift(part), Multiplicity::from_integer((*power).into())))
                     .collect(),
             },
             Some(Form::Extreme { how, parts }) => Parts {
@@ -372,9 +381,8 @@ fn common_ratio(
     have: &BTreeMap<PlacedForm, Multiplicity>,
     want: &BTreeMap<PlacedForm, Multiplicity>,
 ) -> Option<Multiplicity> {
-    let mut ratios = have.values().zip(want.values()).map(|(have, want)| {
-        (!want.is_zero()).then(|| have / want)
-    });
+    let mut ratios =
+        have.values().zip(want.values()).map(|(have, want)| (!want.is_zero()).then(|| have / want));
     let first = ratios.next()??;
     ratios.all(|ratio| ratio.as_ref() == Some(&first)).then_some(first)
 }

@@ -14,6 +14,8 @@ use crate::sense::{Sense, sense};
 use crate::surface::{Evaluated, Surface};
 use crate::term::{InputId, Terms};
 use crate::vector::{Content, Run, Vector, side_by_side};
+use crate::witness::known_to_differ;
+use crate::wrong::NOT_PROVEN;
 
 /// Whether two states are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -168,7 +170,9 @@ fn places(left: &Plan, right: &Plan) -> Result<Vec<Pair>, Mismatch> {
             let [mut first, mut second] = [places_of(left), places_of(right)];
             let only = |some: &BTreeMap<_, _>, others: &BTreeMap<_, _>| {
                 let own = some.keys().filter(|place| !others.contains_key(*place));
-                own.map(|(device, _): &(String, usize)| device.as_str()).collect::<Vec<_>>().join(", ")
+                own.map(|(device, _): &(String, usize)| device.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", ")
             };
             let (lost, gained) = (only(&first, &second), only(&second, &first));
             if !lost.is_empty() || !gained.is_empty() {
@@ -215,13 +219,21 @@ fn doubtful_inputs(left: &Plan, right: &Plan, terms: &mut Terms) -> BTreeMap<Inp
             let reason = match other.inputs.get(name) {
                 None => format!("input `{name}`: the {which} plan has none of that name"),
                 Some(twin) if twin.dtype != input.dtype => {
-                    format!("input `{name}`: {} in one plan, {} in the other", input.dtype, twin.dtype)
+                    format!(
+                        "input `{name}`: {} in one plan, {} in the other",
+                        input.dtype, twin.dtype
+                    )
                 }
                 Some(twin) if twin.count != input.count => {
-                    format!("input `{name}`: {} elements in one plan, {} in the other", input.count, twin.count)
+                    format!(
+                        "input `{name}`: {} elements in one plan, {} in the other",
+                        input.count, twin.count
+                    )
                 }
                 Some(twin) if twin.attached != input.attached => {
-                    format!("input `{name}`: attached to devices in one plan, to ranks in the other")
+                    format!(
+                        "input `{name}`: attached to devices in one plan, to ranks in the other"
+                    )
                 }
                 Some(twin) => match (&input.meaning, &twin.meaning) {
                     (Some(one), Some(other)) if one == other => continue,
@@ -277,8 +289,8 @@ impl Walk<'_> {
         let rest = if first.count() > short { first } else { second };
         for run in rest.within(short..long) {
             if let Content::Term(_) = run.content {
-                let positions =
-                    run.positions.start.saturating_add(short)..run.positions.end.saturating_add(short);
+                let positions = run.positions.start.saturating_add(short)
+                    ..run.positions.end.saturating_add(short);
                 let held = self.terms.show_run(&run);
                 let nothing = "nothing".to_string();
                 let texts = if first.count() > short { [held, nothing] } else { [nothing, held] };
@@ -322,8 +334,11 @@ impl Walk<'_> {
         if left == right {
             self.weakest = self.weakest.max(Some(sense(terms, first, second)));
             None
-        } else {
+        } else if known_to_differ(terms, left, right) {
             Some(found(certain))
+        } else {
+            self.doubts.insert(NOT_PROVEN.to_string());
+            Some(found(false))
         }
     }
 }

@@ -50,7 +50,11 @@ impl fmt::Display for Unsettled {
         let which = |side: usize| if side == 0 { "A" } else { "B" };
         match self {
             Self::Devices { side } => {
-                write!(f, "the rank group: {} does not say which device each rank is on", which(*side))
+                write!(
+                    f,
+                    "the rank group: {} does not say which device each rank is on",
+                    which(*side)
+                )
             }
             Self::Meaning { input } => {
                 write!(f, "what the positions of input `{input}` represent: no meaning is stated")
@@ -61,7 +65,9 @@ impl fmt::Display for Unsettled {
             Self::Needs { side } => {
                 write!(f, "what each consumer needs: {} states no need", which(*side))
             }
-            Self::DifferentNeeds => f.write_str("what each consumer needs: the two plans state different needs"),
+            Self::DifferentNeeds => {
+                f.write_str("what each consumer needs: the two plans state different needs")
+            }
             Self::State { because } => f.write_str(because),
         }
     }
@@ -94,7 +100,15 @@ pub(super) fn unsettled(
         let needs = |of: &Evaluated<'_>| {
             let texts = of.plan.needs.iter();
             texts
-                .map(|need| alloc::format!("{:?} {} {:?} {}", need.on, need.buffer, need.positions, need.holds_text))
+                .map(|need| {
+                    alloc::format!(
+                        "{:?} {} {:?} {}",
+                        need.on,
+                        need.buffer,
+                        need.positions,
+                        need.holds_text
+                    )
+                })
                 .collect::<BTreeSet<_>>()
         };
         if needs(left) != needs(right) {

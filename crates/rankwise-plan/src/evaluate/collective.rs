@@ -127,16 +127,17 @@ impl Machine<'_> {
                 Fault::Contradiction,
                 call.count_span,
                 format!("count {stated}"),
-                format!("{count}: for {operation} the count is {means}, and `{}` is that long", call.send),
+                format!(
+                    "{count}: for {operation} the count is {means}, and `{}` is that long",
+                    call.send
+                ),
             ));
         }
         let layout = layout(at, operation, group.size(), count)?;
         let mut vectors = Vec::new();
         for (rank, buffer) in layout.each().zip(buffers) {
             let input = match (buffer, rank.in_place().filter(|_| call.in_place())) {
-                (Some(buffer), Some(relation)) => {
-                    buffer.slice(relation.input).map(Arc::new)
-                }
+                (Some(buffer), Some(relation)) => buffer.slice(relation.input).map(Arc::new),
                 (buffer, _) => buffer,
             };
             vectors.push(input);
@@ -175,7 +176,12 @@ fn layout(
     count: u64,
 ) -> Result<Layout, PlanError> {
     Layout::new(operation, ranks, count).map_err(|error| {
-        at.error(Fault::Overflow, None, error.to_string(), "lengths below 2^64 and a root in the group")
+        at.error(
+            Fault::Overflow,
+            None,
+            error.to_string(),
+            "lengths below 2^64 and a root in the group",
+        )
     })
 }
 
@@ -330,9 +336,10 @@ impl Folds<'_> {
                 let ranks = self.ranks;
                 let running = fold(self, recipe, ranks, |_, rank| {
                     let index = usize::try_from(rank.index()).ok();
-                    index.and_then(|index| placed.get(index)).map_or_else(Running::default, |part| {
-                        Running { how: None, parts: alloc::vec![*part] }
-                    })
+                    index.and_then(|index| placed.get(index)).map_or_else(
+                        Running::default,
+                        |part| Running { how: None, parts: alloc::vec![*part] },
+                    )
                 });
                 self.finished(&running)
             }
@@ -348,11 +355,13 @@ impl Folds<'_> {
         }
     }
 
-    fn changed(&mut self, value: &Running, change: impl FnOnce(&mut Terms, Placed) -> Placed) -> Running {
+    fn changed(
+        &mut self,
+        value: &Running,
+        change: impl FnOnce(&mut Terms, Placed) -> Placed,
+    ) -> Running {
         match self.finished(value) {
-            Some(placed) => {
-                Running { how: None, parts: alloc::vec![change(self.terms, placed)] }
-            }
+            Some(placed) => Running { how: None, parts: alloc::vec![change(self.terms, placed)] },
             None => Running::default(),
         }
     }

@@ -49,7 +49,12 @@ impl Machine<'_> {
                     return Err(at.error(
                         Fault::Contradiction,
                         None,
-                        format!("the factor {}/{} for `{from}`, which is {}", by.0, by.1, buffer.dtype()),
+                        format!(
+                            "the factor {}/{} for `{from}`, which is {}",
+                            by.0,
+                            by.1,
+                            buffer.dtype()
+                        ),
                         "an integer: integers have no fractions, only multiplicities modulo 2^w",
                     ));
                 }
@@ -128,11 +133,8 @@ impl Machine<'_> {
             }
         }
         let parts = u32::try_from(buffers.len()).ok().and_then(GroupSize::new);
-        let mut folds = Folds {
-            terms: &mut *self.terms,
-            scalars: &[],
-            ranks: parts.unwrap_or(GroupSize::ONE),
-        };
+        let mut folds =
+            Folds { terms: &mut *self.terms, scalars: &[], ranks: parts.unwrap_or(GroupSize::ONE) };
         let place = u64::try_from(at.index).unwrap_or(u64::MAX);
         let buffers: Vec<&Vector> = buffers.iter().map(AsRef::as_ref).collect();
         let mut result = Vector::empty(first.dtype());

@@ -95,8 +95,8 @@ impl Machine<'_> {
                 let Some(Letter { vector, .. }) = letter else { return Ok(()) };
                 check_count(at, message, &vector)?;
                 let operation = Operation::Message { from: ends.from, to: ends.to };
-                let layout = Layout::new(operation, ends.group.size(), vector.count())
-                    .map_err(|error| {
+                let layout =
+                    Layout::new(operation, ends.group.size(), vector.count()).map_err(|error| {
                         at.error(Fault::Overflow, None, error.to_string(), "ranks of the group")
                     })?;
                 let call = Call { group: ends.group.clone(), layout, dtype: vector.dtype() };
@@ -117,18 +117,16 @@ impl Machine<'_> {
                 Fault::Contradiction,
                 None,
                 format!("a recv on rank {to} from rank {from} that waits for ever"),
-                format!("a send from rank {from} to rank {to} that does not itself wait for rank {to}"),
+                format!(
+                    "a send from rank {from} to rank {to} that does not itself wait for rank {to}"
+                ),
             );
         }
         at.error(Fault::Contradiction, None, "a step that waits for ever", "ranks that come to it")
     }
 }
 
-fn ends<'a>(
-    at: &At<'_>,
-    message: &'a MessageStep,
-    rank: WorldRank,
-) -> Result<Ends<'a>, PlanError> {
+fn ends<'a>(at: &At<'_>, message: &'a MessageStep, rank: WorldRank) -> Result<Ends<'a>, PlanError> {
     let group = message.over_name.as_deref().unwrap_or("the world");
     let Some((members, own)) = message.over.locate(rank) else {
         let found = format!("rank {rank}, which is in no group of {group}");

@@ -170,7 +170,8 @@ impl Case<'_> {
                 .map(|(_, law)| law)?;
             match &law {
                 None => law = Some(found),
-                Some(first) if core::mem::discriminant(first) == core::mem::discriminant(&found) => {}
+                Some(first)
+                    if core::mem::discriminant(first) == core::mem::discriminant(&found) => {}
                 Some(_) => return None,
             }
         }
@@ -183,7 +184,8 @@ impl Case<'_> {
             let found = self.values.get(position);
             let value = numbers.value(terms, candidate.shifted(offset));
             let index = usize::try_from(position).ok();
-            let tolerance = index.and_then(|index| self.want.tolerance.get(index)).copied().flatten();
+            let tolerance =
+                index.and_then(|index| self.want.tolerance.get(index)).copied().flatten();
             match (found, value) {
                 (Some(found), Some(value)) => tolerance::agrees(found, value, tolerance),
                 _ => false,
@@ -259,7 +261,9 @@ fn parts_of(terms: &Terms, placed: Placed) -> Option<PartsOf> {
 /// A contribution without the factor of its average.
 fn unscaled(terms: &Terms, placed: Placed) -> Placed {
     match terms.get(placed.term) {
-        Some(Term::Scaled { term, by: Factor::Reciprocal(_) }) => Placed { term: *term, at: placed.at },
+        Some(Term::Scaled { term, by: Factor::Reciprocal(_) }) => {
+            Placed { term: *term, at: placed.at }
+        }
         _ => placed,
     }
 }

@@ -53,16 +53,18 @@ impl<'a> Expressions<'a> {
     ) -> Result<Arc<Vector>, PlanError> {
         match &expr.kind {
             ExprKind::Input { name, at } => self.input(terms, expr, name, at.as_ref(), reader),
-            ExprKind::Gather(inner) => self.once_per_group(terms, expr, reader, |this, terms, group| {
-                let mut gathered: Option<Vector> = None;
-                for member in group.members() {
-                    let part = this.value(terms, inner, *member)?;
-                    let whole = gathered.get_or_insert_with(|| Vector::empty(part.dtype()));
-                    this.check_sum(expr, whole, &part)?;
-                    whole.extend(&part);
-                }
-                Ok(gathered.unwrap_or(Vector::empty(Dtype::U8)))
-            }),
+            ExprKind::Gather(inner) => {
+                self.once_per_group(terms, expr, reader, |this, terms, group| {
+                    let mut gathered: Option<Vector> = None;
+                    for member in group.members() {
+                        let part = this.value(terms, inner, *member)?;
+                        let whole = gathered.get_or_insert_with(|| Vector::empty(part.dtype()));
+                        this.check_sum(expr, whole, &part)?;
+                        whole.extend(&part);
+                    }
+                    Ok(gathered.unwrap_or(Vector::empty(Dtype::U8)))
+                })
+            }
             ExprKind::Shard(inner, block) => {
                 let (group, own) = self.group(expr, reader)?;
                 let of = match block {
@@ -76,7 +78,9 @@ impl<'a> Expressions<'a> {
                 let positions = self.block(expr, &whole, group.size(), of)?;
                 self.slice(expr, &whole, positions)
             }
-            ExprKind::Reduce(reduction, inner) => self.fold(terms, expr, reader, *reduction, inner, &[]),
+            ExprKind::Reduce(reduction, inner) => {
+                self.fold(terms, expr, reader, *reduction, inner, &[])
+            }
             ExprKind::PreMul(inner, scalars) => {
                 self.fold(terms, expr, reader, Reduction::PreMulSum, inner, scalars)
             }
