@@ -140,7 +140,8 @@ fn shards_gathered_are_the_sum_and_originals_gathered_are_not() {
     let report = &other.needs[1].needs[0];
     assert_eq!(report.answer, Answer::No);
     let evidence = report.evidence.as_ref().unwrap();
-    assert_eq!(evidence.wrongs, [Wrong::Length { found: 8, needed: 4 }]);
+    let alone = Wrong::Unreduced { found: "x@A[0..4]".to_string() };
+    assert_eq!(evidence.wrongs, [Wrong::Length { found: 8, needed: 4 }, alone]);
 }
 
 #[test]

@@ -260,9 +260,20 @@ fn compare(
     let whole_buffer = need.positions.is_none();
     let fits = if whole_buffer { held.count() == wanted } else { held.count() >= positions.end };
     if !fits {
-        let wrongs = alloc::vec![Wrong::Length { found: held.count(), needed: positions.end }];
+        let length = Wrong::Length { found: held.count(), needed: positions.end };
+        // What both have may be wrong too, and says more than the length.
+        let common = held.count().min(positions.end).max(positions.start);
+        let (start, end) = (positions.start, common.saturating_sub(positions.start));
+        let parts = held.slice(start..common).zip(needed.slice(0..end));
+        if let Some((held, wanted)) = parts
+            && let Finding::Differs(mut difference) = compare_vectors(terms, &held, &wanted, start)
+        {
+            difference.wrongs.insert(0, length);
+            return Ok(Finding::Differs(difference));
+        }
         let (at, needed) = first_needed();
         let found = held.runs().first().map(shown).unwrap_or_default();
+        let wrongs = alloc::vec![length];
         return Ok(Finding::Differs(Difference { positions: at, found, needed, wrongs }));
     }
     let Some(slice) = held.slice(positions.clone()) else {

@@ -199,7 +199,7 @@ fn every_call_that_is_no_collective() {
         input.x = { dtype = "f32", count = 8 }
 
         [proposal.p]
-        outputs = ["y", "z"]
+        outputs = ["out", "z"]
         as = { y = "out" }
         step = [
             { call = "send", on = { device = "A" }, peer = 1, send = "x", count = 8 },
@@ -216,7 +216,7 @@ fn every_call_that_is_no_collective() {
         "#,
     );
     let Proposal { steps, outputs, renames, .. } = &plan.proposals[0];
-    assert_eq!(outputs.as_ref().unwrap(), &["y", "z"]);
+    assert_eq!(outputs.as_ref().unwrap(), &["out", "z"]);
     assert_eq!(renames["y"], "out");
     let [send, recv, copy, slice, concat, fold, half, eighth, cast, premul] = steps.as_slice()
     else {

@@ -1,6 +1,6 @@
-//! `docs/command.md` shows real output: every `console` block in it is run.
+//! The pages show real output: every `console` block in them is run.
 //!
-//! With `RANKWISE_DOCS=write` in the environment the page is rewritten instead.
+//! With `RANKWISE_DOCS=write` in the environment the pages are rewritten instead.
 
 use std::fmt::Write as _;
 
@@ -34,7 +34,12 @@ fn page_as_run(page: &str) -> (String, usize) {
         match line.strip_prefix("$ ").filter(|_| inside) {
             Some("echo $?") => writeln!(text, "{line}\n{status}").unwrap(),
             Some(command) => {
-                let words = words(command);
+                // Both ways to write it: installed, and from a checkout.
+                let from_checkout = command.strip_prefix("cargo run --release -- ");
+                let words = match from_checkout {
+                    Some(arguments) => words(&format!("rankwise {arguments}")),
+                    None => words(command),
+                };
                 assert_eq!(words[0], "rankwise", "{command}");
                 let ran = rankwise(&words[1..]);
                 writeln!(text, "{line}").unwrap();
@@ -49,30 +54,71 @@ fn page_as_run(page: &str) -> (String, usize) {
     (text, commands)
 }
 
-#[test]
-fn the_page_shows_what_the_command_prints() {
-    let path = root().join("docs/command.md");
+/// Runs what a page of the repository shows, and compares (or rewrites) it.
+fn check_page(name: &str) -> (String, usize) {
+    let path = root().join(name);
     let page = std::fs::read_to_string(&path).unwrap();
     let (now, commands) = page_as_run(&page);
-    for verb in ["explain", "check", "compare", "relabel", "judge", "label", "schema"] {
-        assert!(page.contains(&format!("\n$ rankwise {verb}")), "no example of {verb}");
-    }
-    assert!(commands >= 7);
     if std::env::var_os("RANKWISE_DOCS").is_some_and(|wish| wish == "write") {
         std::fs::write(&path, &now).unwrap();
-        return;
+        return (now, commands);
     }
     assert!(
         now == page,
-        "docs/command.md is stale; run `RANKWISE_DOCS=write cargo test -p rankwise-cli`\n{}",
+        "{name} is stale; run `RANKWISE_DOCS=write cargo test -p rankwise-cli`\n{}",
         page.lines()
             .zip(now.lines())
             .find(|(old, new)| old != new)
             .map_or_else(String::new, |(old, new)| format!("- {old}\n+ {new}"))
     );
+    (page, commands)
+}
+
+#[test]
+fn the_page_of_the_command_shows_what_it_prints() {
+    let (page, commands) = check_page("docs/command.md");
+    for verb in ["explain", "check", "compare", "relabel", "judge", "label"] {
+        assert!(page.contains(&format!("\n$ rankwise {verb}")), "no example of {verb}");
+    }
+    assert!(commands >= 7);
+}
+
+/// The mission's figures, as the README's example prints them.
+#[test]
+fn the_readme_shows_every_figure_of_the_mission() {
+    let (page, commands) = check_page("README.md");
+    assert_eq!(commands, 5);
+    let spaced: String = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    for figure in [
+        // The table: values, count arguments, outputs per rank.
+        "y 0 A 0..4 x@A[0..4] + x@B[0..4] [11, 22, 33, 44]",
+        "y 1 B 0..4 x@A[0..4] + x@B[0..4] [11, 22, 33, 44]",
+        "s 0 A 0..2 x@A[0..2] + x@B[0..2] [11, 22]",
+        "s 1 B 0..2 x@A[2..4] + x@B[2..4] [33, 44]",
+        "y 0 A 0..4 x@A[0..4] [1, 2, 3, 4] 4..8 x@B[0..4] [10, 20, 30, 40]",
+        "count 4 is the whole vector",
+        "count 4 is one rank's contribution (sendcount)",
+        "count 2 is one rank's shard (recvcount)",
+        "count 2 is one rank's contribution (sendcount)",
+        "every rank 2 4 elements i32, 16 B 4 elements i32, 16 B",
+        "every rank 2 4 elements i32, 16 B 8 elements i32, 32 B",
+        "every rank 2 4 elements i32, 16 B 2 elements i32, 8 B",
+        "every rank 2 2 elements i32, 8 B 4 elements i32, 16 B",
+        // Relabelled.
+        "all 0 B 0..4 x@B[0..4] [10, 20, 30, 40] 4..8 x@A[0..4] [1, 2, 3, 4]",
+        "shard 0 B 0..2 x@B[0..2] + x@A[0..2] [11, 22]",
+        "shard 1 A 0..2 x@B[2..4] + x@A[2..4] [33, 44]",
+        // What the figures are not.
+        "It is not link bytes, not time, not temporary buffers, not peak memory.",
+    ] {
+        assert!(spaced.contains(figure), "the README does not show: {figure}");
+    }
 }
 
 #[test]
 fn quotes_group_words() {
-    assert_eq!(words("rankwise label \"16 B\" 'x'  n=2 \"\""), ["rankwise", "label", "16 B", "x", "n=2", ""]);
+    assert_eq!(
+        words("rankwise label \"16 B\" 'x'  n=2 \"\""),
+        ["rankwise", "label", "16 B", "x", "n=2", ""]
+    );
 }

@@ -2,7 +2,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::{Fault, PlanError};
@@ -58,45 +58,67 @@ fn one(
     let steps =
         steps.each(&proposal.step).map(|(spot, step)| steps::read(&spot, step, declared, text));
     let steps = steps.collect::<Result<_, _>>()?;
-    let outputs = match spot.given("outputs", proposal.outputs.as_ref()) {
-        None => None,
-        Some((spot, written)) => Some(names(&spot, written)?),
-    };
+    let mut buffers: BTreeSet<&str> = declared.inputs.clone();
+    buffers.extend(
+        proposal.step.iter().filter_map(|step| Some(step.value.recv.as_ref()?.value.as_str())),
+    );
     let renames = match spot.given("as", proposal.renames.as_ref()) {
         None => BTreeMap::new(),
-        Some((spot, table)) => renames(&spot, table)?,
+        Some((spot, table)) => renames(&spot, table, &buffers)?,
+    };
+    let called: BTreeSet<&str> =
+        buffers.iter().map(|buffer| renames.get(*buffer).map_or(*buffer, String::as_str)).collect();
+    let outputs = match spot.given("outputs", proposal.outputs.as_ref()) {
+        None => None,
+        Some((spot, written)) => Some(outputs(&spot, written, &called)?),
     };
     Ok(Proposal { name: name.value.clone(), steps, outputs, renames, span: name.span })
 }
 
-fn names(spot: &Spot, written: &[Spanned<String>]) -> Result<Vec<String>, PlanError> {
-    let mut names: Vec<String> = Vec::new();
+/// Buffers by the names that they are called.
+fn outputs(
+    spot: &Spot,
+    written: &[Spanned<String>],
+    called: &BTreeSet<&str>,
+) -> Result<Vec<String>, PlanError> {
+    let mut outputs: Vec<String> = Vec::new();
     let mut seen = BTreeSet::new();
     for (spot, name) in spot.each(written) {
+        if !called.contains(name.as_str()) {
+            return Err(spot.unknown(name, called.iter().copied()));
+        }
         if !seen.insert(name) {
             let found = format!("the buffer {name:?} a second time");
             return Err(spot.error(Fault::Contradiction, found, "each buffer once"));
         }
-        names.push(spot.name(name)?.to_string());
+        outputs.push(name.clone());
     }
-    Ok(names)
+    Ok(outputs)
 }
 
+/// Other names for buffers, so that no two are called the same.
 fn renames(
     spot: &Spot,
     table: &file::Table<String>,
+    buffers: &BTreeSet<&str>,
 ) -> Result<BTreeMap<String, String>, PlanError> {
     let mut renames = BTreeMap::new();
-    let mut taken = BTreeMap::new();
     for (buffer, called) in table.iter() {
-        spot.key(&buffer.value, buffer.span).name(&buffer.value)?;
-        let here = spot.key(&buffer.value, called.span);
-        here.name(&called.value)?;
+        if !buffers.contains(buffer.value.as_str()) {
+            let here = spot.key(&buffer.value, buffer.span);
+            return Err(here.unknown(&buffer.value, buffers.iter().copied()));
+        }
+        spot.key(&buffer.value, called.span).name(&called.value)?;
+        renames.insert(buffer.value.clone(), called.value.clone());
+    }
+    let kept = buffers.iter().filter(|buffer| !renames.contains_key(**buffer));
+    let mut taken: BTreeMap<&str, &str> = kept.map(|buffer| (*buffer, *buffer)).collect();
+    for (buffer, called) in table.iter() {
         if let Some(other) = taken.insert(&called.value, &buffer.value) {
-            let found = format!("{:?}, which {other} is called", called.value);
+            let found = format!("{:?}, which is what {other} is called", called.value);
+            let here = spot.key(&buffer.value, called.span);
             return Err(here.error(Fault::Contradiction, found, "a name for each buffer"));
         }
-        renames.insert(buffer.value.clone(), called.value.clone());
     }
     Ok(renames)
 }
