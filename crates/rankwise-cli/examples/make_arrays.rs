@@ -23,7 +23,7 @@ fn main() -> io::Result<()> {
 }
 
 /// Writes every file into `folder`, which is made if it is not there.
-pub fn write_arrays(folder: &Path) -> io::Result<()> {
+pub(crate) fn write_arrays(folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
     for rank in 0..RANKS {
         let gradient = numbers(u64::from(rank) + 1);

@@ -104,8 +104,7 @@ pub(crate) fn classes<'a>(
 impl View<'_> {
     /// One table: buffer by buffer and rank by rank, one row per run.
     pub(crate) fn table(&self, buffers: &[(String, Vec<Class>)]) -> Table {
-        let mut table =
-            Table::new(&["buffer", ">rank", "device", "positions", "holds", "values"]);
+        let mut table = Table::new(&["buffer", ">rank", "device", "positions", "holds", "values"]);
         for (buffer, classes) in buffers {
             let rows = classes.iter().map(|class| class.ranks.len() * class.vector.runs().len());
             if rows.sum::<usize>() <= self.detail.rows() {

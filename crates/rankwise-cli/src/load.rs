@@ -57,11 +57,9 @@ impl Loaded {
             None => Ok(all),
             Some(name) => match self.plan.proposal(name) {
                 Some(proposal) => Ok(vec![proposal]),
-                None => Err(Unusable::file(
-                    &self.file,
-                    format!("no proposal \"{name}\""),
-                    one_of(&all),
-                )),
+                None => {
+                    Err(Unusable::file(&self.file, format!("no proposal \"{name}\""), one_of(&all)))
+                }
             },
         }
     }

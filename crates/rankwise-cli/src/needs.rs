@@ -49,8 +49,7 @@ pub(crate) const fn answer_word(answer: Answer) -> &'static str {
 
 /// One row per need, then what is wrong, need by need.
 pub(crate) fn compose(page: &mut Page, plan: &Plan, report: &NeedsReport) {
-    let mut table =
-        Table::new(&[">need", "on", "buffer", "positions", "holds", "answer", "sense"]);
+    let mut table = Table::new(&[">need", "on", "buffer", "positions", "holds", "answer", "sense"]);
     for need in &report.needs {
         let Some(stated) = plan.needs.get(need.need) else { continue };
         let answer = match (need.answer, need.failing) {
@@ -141,7 +140,7 @@ struct WrongData {
 }
 
 pub(crate) fn data(plan: &Plan, report: &NeedsReport) -> NeedsData {
-    let needs = report.needs.iter().filter_map(|need| Some(need_data(plan, need)?));
+    let needs = report.needs.iter().filter_map(|need| need_data(plan, need));
     NeedsData {
         answer: report.answer().name(),
         sense: report.sense().map(rankwise_plan::sense::Sense::name),

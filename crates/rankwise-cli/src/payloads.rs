@@ -98,11 +98,8 @@ pub(crate) fn rows(table: &mut Table, which: &str, index: usize, act: &Act, reco
         table.row([which, &step, &call, "-", who, "-", "-"]);
     }
     for alike in all.iter().take(SHOWN) {
-        let count = format!(
-            "{} = {}",
-            alike.layout.count(),
-            alike.layout.operation().kind().row().count
-        );
+        let count =
+            format!("{} = {}", alike.layout.count(), alike.layout.operation().kind().row().count);
         match alike.shares() {
             Err(overflow) => table.row([which, &step, &call, &count, &overflow.to_string()]),
             Ok(shares) => {

@@ -65,7 +65,8 @@ impl Table {
             rows.iter().filter_map(|row| row.get(column)).map(parts).max().unwrap_or(0)
         };
         let columns = 0..self.columns.len();
-        let longest_word = |cell: &String| cell.split(' ').map(|word| word.width()).max().unwrap_or(0);
+        let longest_word =
+            |cell: &String| cell.split(' ').map(UnicodeWidthStr::width).max().unwrap_or(0);
         let mut widths: Vec<usize> =
             columns.clone().map(|column| widest(column, |cell| cell.width())).collect();
         let floors: Vec<usize> =

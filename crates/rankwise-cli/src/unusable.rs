@@ -88,8 +88,7 @@ impl Unusable {
     pub(crate) fn label(text: &str, error: &LabelError) -> Box<Self> {
         let found = error.found.as_str();
         let span = Span { start: error.at, end: error.at.saturating_add(found.len()) };
-        let words =
-            if found.is_empty() { "the end".into() } else { format!("{:?}", error.found) };
+        let words = if found.is_empty() { "the end".into() } else { format!("{:?}", error.found) };
         let mut unusable =
             Self::usage(words, error.expected.to_string()).within("label", Input::Label);
         unusable.place = Some((span.place(text), excerpt(text, span)));

@@ -101,7 +101,10 @@ impl Header {
         let version = match preamble.as_slice() {
             [magic @ .., major, minor] if *magic == MAGIC => (*major, *minor),
             _ => {
-                return Err(wrong("no NumPy signature", "the bytes 93 4E 55 4D 50 59 at its start"));
+                return Err(wrong(
+                    "no NumPy signature",
+                    "the bytes 93 4E 55 4D 50 59 at its start",
+                ));
             }
         };
         let width = match version {

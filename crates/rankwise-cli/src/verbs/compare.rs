@@ -7,6 +7,7 @@ use rankwise_plan::plan::{Plan, Proposal};
 use rankwise_plan::sense::Sense;
 use rankwise_plan::surface::Because;
 use rankwise_plan::term::Terms;
+use rankwise_topology::WorldRank;
 use serde::Serialize;
 
 use crate::args::PlanRef;
@@ -231,7 +232,10 @@ impl<'a> Pair<'a> {
             page.table(&table);
             return;
         };
-        page.item("  figures: ", &format!("none side by side, and no comparison of speed: {refusal}"));
+        page.item(
+            "  figures: ",
+            &format!("none side by side, and no comparison of speed: {refusal}"),
+        );
         for reason in &self.comparison.unsettled {
             page.item("    - ", &reason.to_string());
         }
@@ -372,7 +376,7 @@ impl DifferenceData {
             Difference::Values { place, ranks, buffer, positions: at, first, second } => Self {
                 kind: "values",
                 place: Some(place.clone()),
-                ranks: Some(ranks.map(|rank| rank.index())),
+                ranks: Some(ranks.map(WorldRank::index)),
                 buffer: Some(buffer.clone()),
                 positions: Some(positions(at)),
                 a: first.clone(),

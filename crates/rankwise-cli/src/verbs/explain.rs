@@ -79,8 +79,7 @@ fn group(page: &mut Page, plan: &Plan) {
 }
 
 fn inputs(page: &mut Page, plan: &Plan) {
-    let mut table =
-        Table::new(&["input", "type", ">count", "meaning", "belongs to", "values"]);
+    let mut table = Table::new(&["input", "type", ">count", "meaning", "belongs to", "values"]);
     for input in plan.inputs.values() {
         table.row([
             input.name.clone(),
@@ -212,9 +211,9 @@ impl Explained<'_> {
         let view = self.view(plan, detail);
         let step = |(index, (step, record)): (usize, (&rankwise_plan::plan::Step, &StepRecord))| {
             let held = written(record);
-            let rows = held.iter().flat_map(|(buffer, classes)| {
-                classes.iter().map(|class| view.data(buffer, class))
-            });
+            let rows = held
+                .iter()
+                .flat_map(|(buffer, classes)| classes.iter().map(|class| view.data(buffer, class)));
             StepData {
                 step: index,
                 title: steps::title(&step.act),

@@ -51,8 +51,8 @@ pub(crate) fn run(asked: Asked, reference: &PlanRef, folder: &Path) -> Result<An
 /// name, else all that it writes.
 fn wanted(loaded: &Loaded, proposal: &Proposal) -> Result<Vec<Wanted>, Box<Unusable>> {
     let plan = &loaded.plan;
-    let evaluation = evaluate(plan, proposal, &mut Terms::new())
-        .map_err(|error| loaded.unusable(&error))?;
+    let evaluation =
+        evaluate(plan, proposal, &mut Terms::new()).map_err(|error| loaded.unusable(&error))?;
     let mut names: Vec<String> = match (&proposal.outputs, plan.needs.as_slice()) {
         (Some(outputs), _) => outputs.clone(),
         (None, []) => {
@@ -139,21 +139,17 @@ fn headline(name: &str, judgement: &Judgement, missing: &[MissingData]) -> Strin
     let wrong = judgement.findings.iter().filter(|finding| finding.law != Law::Right).count();
     match (wrong, missing.len()) {
         (0, 0) => format!("{name}: right, all {all} arrays"),
-        (0, gone) => format!("{name}: right where observed, but {gone} of {} arrays are missing", all + gone),
+        (0, gone) => {
+            format!("{name}: right where observed, but {gone} of {} arrays are missing", all + gone)
+        }
         (wrong, _) => format!("{name}: {wrong} of {all} arrays are wrong"),
     }
 }
 
 fn compose(page: &mut Page, judgement: &Judgement, missing: &[MissingData]) {
     const SHOWN: usize = 16;
-    let mut table = Table::new(&[
-        "buffer",
-        ">rank",
-        "device",
-        "finding",
-        ">wrong positions",
-        "first wrong",
-    ]);
+    let mut table =
+        Table::new(&["buffer", ">rank", "device", "finding", ">wrong positions", "first wrong"]);
     // What is wrong first; of what is right a few lines are enough.
     let (right, wrong): (Vec<&Finding>, Vec<&Finding>) =
         judgement.findings.iter().partition(|finding| finding.law == Law::Right);

@@ -136,7 +136,11 @@ fn side(reading: &Reading, side: Side) -> String {
         (Ok(elements @ Figure::Elements(_)), _) => elements.to_string(),
         (_, Ok(bytes @ Figure::Bytes(_))) => bytes.to_string(),
         (Ok(Figure::Formula(formula)), Ok(bytes)) => {
-            if formula.element == 0 { formula.to_string() } else { bytes.to_string() }
+            if formula.element == 0 {
+                formula.to_string()
+            } else {
+                bytes.to_string()
+            }
         }
         _ => "-".to_owned(),
     };
@@ -327,9 +331,7 @@ const fn on(holders: Holders) -> &'static str {
 impl FigureData {
     fn of(figure: Result<Figure, Impossible>) -> Option<Self> {
         Some(match figure.ok()? {
-            Figure::Elements(elements) => {
-                Self { value: Some(Wide(elements.get())), formula: None }
-            }
+            Figure::Elements(elements) => Self { value: Some(Wide(elements.get())), formula: None },
             Figure::Bytes(bytes) => Self { value: Some(Wide(bytes.get())), formula: None },
             Figure::Formula(formula) => Self { value: None, formula: Some(formula.to_string()) },
         })

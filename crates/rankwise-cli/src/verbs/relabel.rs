@@ -53,9 +53,8 @@ pub(crate) fn run(
     let mut all = Vec::new();
     for proposal in loaded.proposals(reference.proposal.as_deref())? {
         let mut terms = Terms::new();
-        let mut tell = |plan| {
-            Told::of(plan, proposal, &mut terms).map_err(|error| loaded.unusable(&error))
-        };
+        let mut tell =
+            |plan| Told::of(plan, proposal, &mut terms).map_err(|error| loaded.unusable(&error));
         let (before, after) = (tell(&loaded.plan)?, tell(&other)?);
         all.push(Relabelled { proposal, terms, before, after });
     }
@@ -123,11 +122,7 @@ fn map(before: &Plan, after: &Plan) -> Vec<PlaceData> {
 }
 
 impl<'a> Told<'a> {
-    fn of(
-        plan: &'a Plan,
-        proposal: &Proposal,
-        terms: &mut Terms,
-    ) -> Result<Self, PlanError> {
+    fn of(plan: &'a Plan, proposal: &Proposal, terms: &mut Terms) -> Result<Self, PlanError> {
         let evaluation = evaluate(plan, proposal, terms)?;
         let needs = judge_needs(plan, proposal, &evaluation, terms)?;
         let numbers = Numbers::of(plan, terms);
@@ -216,9 +211,7 @@ impl Relabelled<'_> {
         page.gap();
         let mut table =
             Table::new(&[">need", "on", "buffer", "holds", "before", "after", "effect", "because"]);
-        for (index, (effect, need)) in
-            self.effects().zip(&self.before.plan.needs).enumerate()
-        {
+        for (index, (effect, need)) in self.effects().zip(&self.before.plan.needs).enumerate() {
             let answer = |told: &Told<'_>| {
                 let report = told.needs.needs.get(index);
                 report.map_or("-", |report| needs::answer_word(report.answer))

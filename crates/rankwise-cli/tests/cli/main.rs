@@ -1,7 +1,12 @@
 //! The built command, from outside: what it prints, and with which status it ends.
 
+mod arrays;
 mod docs;
+mod judge;
 mod label;
+mod plans;
+mod refusals;
+mod scale;
 mod usage;
 
 use std::path::{Path, PathBuf};
@@ -49,4 +54,36 @@ impl Ran {
         assert_eq!(envelope["exit"], self.status);
         envelope
     }
+
+    /// The lines of standard output, without what is left of tables' blanks.
+    fn lines(&self) -> Vec<String> {
+        let squeezed = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.stdout.lines().map(squeezed).collect()
+    }
+
+    /// Whether a line of standard output says this, blanks aside.
+    #[track_caller]
+    fn says(&self, line: &str) {
+        assert!(
+            self.lines().iter().any(|said| said == line),
+            "no line {line:?} in\n{}",
+            self.stdout
+        );
+    }
+}
+
+/// An `.npy` file, version 1.0, of one axis.
+fn npy(descr: &str, count: usize, data: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({count},), }}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend(u16::try_from(header.len()).expect("a short header").to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+/// An `.npy` file of 32-bit integers.
+fn npy_i32(values: &[i32]) -> Vec<u8> {
+    let data: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    npy("<i4", values.len(), &data)
 }

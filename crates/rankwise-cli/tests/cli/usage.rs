@@ -15,12 +15,18 @@ use super::rankwise;
 #[case(&["relabel", "examples/plans/two-ranks.toml"])]
 #[case(&["judge", "examples/plans/two-ranks.toml"])]
 #[case(&["label"])]
-#[case(&["label", "16 B", "--color", "sometimes"])]
 fn a_wrong_command_line_is_status_2_and_says_so_on_standard_error(#[case] words: &[&str]) {
     let ran = rankwise(words);
     assert_eq!(ran.status, 2, "{ran:?}");
     assert_eq!(ran.stdout, "");
     assert!(ran.stderr.contains("Usage: rankwise"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_wrong_option_lists_the_right_ones() {
+    let ran = rankwise(["label", "16 B", "--color", "sometimes"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.contains("[possible values: auto, always, never]"), "{}", ran.stderr);
 }
 
 #[test]
