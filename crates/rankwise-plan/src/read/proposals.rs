@@ -125,6 +125,8 @@ fn renames(
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
     use crate::error::Span;
     use crate::file::{Format, PlanFile};
 
