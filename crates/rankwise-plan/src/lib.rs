@@ -8,7 +8,7 @@
 //!
 //! # The story
 //!
-//! 1. [`file`] is a plan as it is written down, in TOML or JSON; [`read`] makes a
+//! 1. [`file`](mod@file) is a plan as it is written down, in TOML or JSON; [`read`] makes a
 //!    validated [`Plan`] of it, or a [`PlanError`] with its place; [`holds`] is the
 //!    language of needs.
 //! 2. [`term`] says what a position holds: who contributed, combined how, in which

@@ -1,0 +1,338 @@
+//! Verdicts by name: what is wrong with a proposal, in which sense two are equal, and
+//! what keeps a verdict open. Each answer was worked out by hand.
+
+use rankwise_plan::Plan;
+use rankwise_plan::compare::{Comparison, State, Summary, Unsettled, compare};
+use rankwise_plan::file::Format;
+use rankwise_plan::need::Answer;
+use rankwise_plan::read::NoArrays;
+use rankwise_plan::sense::Sense;
+use rankwise_plan::term::Terms;
+use rankwise_plan::wrong::Wrong;
+
+/// A plan of `n` ranks on devices D0, D1, …, with inputs `g` and `p` of 4 elements.
+fn plan(n: u32, dtype: &str, proposals: &str, holds: &str) -> Plan {
+    let devices: Vec<String> = (0..n).map(|rank| format!("\"D{rank}\"")).collect();
+    let text = format!(
+        "format = 1\n\
+         group.devices = [{}]\n\
+         input.g = {{ dtype = \"{dtype}\", count = 4, meaning = \"gradient\" }}\n\
+         input.p = {{ dtype = \"{dtype}\", count = 4, meaning = \"parameter\" }}\n\
+         {proposals}\n\
+         need = [{{ on = \"every rank\", buffer = \"y\", holds = \"{holds}\" }}]\n",
+        devices.join(", ")
+    );
+    read(&text)
+}
+
+fn read(text: &str) -> Plan {
+    Plan::read(text, Format::Toml, &mut NoArrays).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn steps(name: &str, steps: &[&str]) -> String {
+    let steps: Vec<String> = steps.iter().map(|step| format!("{{ {step} }}")).collect();
+    format!("proposal.{name}.step = [{}]\n", steps.join(", "))
+}
+
+fn between(plan: &Plan, one: &str, other: &str) -> Comparison {
+    let [one, other] = [one, other].map(|name| (plan, plan.proposal(name).unwrap()));
+    compare(one, other, &mut Terms::new()).unwrap()
+}
+
+/// What is said of the only need where it is first not met: found, and what is wrong.
+fn wrong(n: u32, dtype: &str, proposal: &[&str], holds: &str) -> (String, Vec<Wrong>) {
+    let plan = plan(n, dtype, &steps("it", proposal), holds);
+    let comparison = between(&plan, "it", "it");
+    let report = &comparison.needs[0].needs[0];
+    assert_eq!(report.answer, Answer::No, "{report:?}");
+    let evidence = report.evidence.clone().unwrap();
+    (evidence.found, evidence.wrongs)
+}
+
+fn met(n: u32, dtype: &str, proposal: &[&str], holds: &str) -> Option<Sense> {
+    let plan = plan(n, dtype, &steps("it", proposal), holds);
+    let report = between(&plan, "it", "it").needs[0].needs[0].clone();
+    assert_eq!(report.answer, Answer::Yes, "{report:?}");
+    report.sense
+}
+
+const SUM: &str = r#"call = "all_reduce", op = "sum", send = "g", recv = "t""#;
+const SUM_AGAIN: &str = r#"call = "all_reduce", op = "sum", send = "t", recv = "y""#;
+const SCATTERED: &str = r#"call = "reduce_scatter", op = "sum", send = "g", recv = "s""#;
+
+#[test]
+fn gathering_the_originals_after_a_reduce_scatter() {
+    let gathered = r#"call = "all_gather", send = "g", recv = "y""#;
+    let (found, wrongs) = wrong(2, "i32", &[SCATTERED, gathered], "sum(g)");
+    assert_eq!(found, "g@D0[0..4]");
+    let alone = Wrong::Unreduced { found: "g@D0[0..4]".into() };
+    assert_eq!(wrongs, [Wrong::Length { found: 8, needed: 4 }, alone]);
+}
+
+#[test]
+fn a_second_sum_of_a_summed_value() {
+    let (found, wrongs) = wrong(2, "i32", &[SUM, SUM_AGAIN], "sum(g)");
+    assert_eq!(found, "2·g@D0[0..4] + 2·g@D1[0..4]");
+    assert_eq!(wrongs, [Wrong::Repeated { times: "2".into() }]);
+}
+
+#[test]
+fn the_block_of_another_owner() {
+    let sent = r#"call = "broadcast", root = 1, send = "s", recv = "y""#;
+    let (found, wrongs) = wrong(2, "i32", &[SCATTERED, sent], "sum(g)[0..2]");
+    assert_eq!(found, "g@D0[2..4] + g@D1[2..4]");
+    assert_eq!(wrongs, [Wrong::OutOfPlace { found: 2, needed: 0 }]);
+}
+
+#[test]
+fn the_contribution_of_another_rank() {
+    let sent = r#"call = "broadcast", root = 1, send = "g", recv = "y""#;
+    let (_, wrongs) = wrong(3, "i32", &[sent], "g@D2");
+    assert_eq!(wrongs, [Wrong::OtherOrigin { found: "D1".into(), needed: "D2".into() }]);
+}
+
+#[test]
+fn a_gathered_parameter_posing_as_the_gathered_gradient() {
+    let gathered = r#"call = "all_gather", send = "p", recv = "y""#;
+    let (_, wrongs) = wrong(2, "bf16", &[gathered], "gather(g)");
+    let [found, needed] = ["p (parameter)", "g (gradient)"].map(String::from);
+    assert_eq!(wrongs, [Wrong::OtherInput { found, needed }]);
+}
+
+#[test]
+fn one_contribution_added_twice_counts_for_a_sum_and_not_for_a_maximum() {
+    let folded = |op| {
+        [
+            format!(r#"call = "all_reduce", op = "{op}", send = "g", recv = "t""#),
+            format!(r#"call = "fold", op = "{op}", send = ["t", "g"], recv = "y""#),
+        ]
+    };
+    let [sum, and_own] = folded("sum");
+    let (found, wrongs) = wrong(2, "i32", &[&sum, &and_own], "sum(g)");
+    assert_eq!(found, "2·g@D0[0..4] + g@D1[0..4]");
+    let part = "g@D0[0..4]".to_string();
+    let twice = Wrong::Duplicate { part, times: "2".into(), needed: "1".into() };
+    assert_eq!(wrongs, [twice]);
+
+    let [max, and_own] = folded("max");
+    assert_eq!(met(2, "i32", &[&max, &and_own], "max(g)"), Some(Sense::Exact));
+}
+
+#[test]
+fn a_sub_group_is_not_the_world() {
+    let pairs =
+        r#"call = "all_reduce", op = "sum", over = [[0, 1], [2, 3]], send = "g", recv = "y""#;
+    let (_, wrongs) = wrong(4, "i32", &[pairs], "sum(g)");
+    let missing = |part: &str| Wrong::Missing { part: part.into() };
+    assert_eq!(wrongs, [missing("g@D2[0..4]"), missing("g@D3[0..4]")]);
+}
+
+#[test]
+fn the_sum_where_the_mean_is_needed_and_the_other_reduction() {
+    let summed = r#"call = "all_reduce", op = "sum", send = "g", recv = "y""#;
+    let (_, wrongs) = wrong(4, "f32", &[summed], "avg(g)");
+    assert_eq!(wrongs, [Wrong::Repeated { times: "4".into() }]);
+    let (_, wrongs) = wrong(4, "f32", &[summed], "max(g)");
+    assert_eq!(wrongs, [Wrong::OtherReduction { found: "sum", needed: "max" }]);
+    let averaged = r#"call = "all_reduce", op = "avg", send = "g", recv = "y""#;
+    let (_, wrongs) = wrong(4, "f32", &[averaged], "sum(g)");
+    assert_eq!(wrongs, [Wrong::Scaled { by: "1/4".into() }]);
+}
+
+#[test]
+fn a_rooted_call_promises_nothing_elsewhere() {
+    let reduced = r#"call = "reduce", op = "sum", root = 0, send = "g", recv = "y""#;
+    let plan = plan(2, "i32", &steps("it", &[reduced]), "sum(g)");
+    let report = between(&plan, "it", "it").needs[0].needs[0].clone();
+    assert_eq!((report.answer, report.ranks, report.failing), (Answer::No, 2, 1));
+    let evidence = report.evidence.unwrap();
+    assert_eq!(evidence.rank.index(), 1);
+    assert!(matches!(evidence.wrongs[..], [Wrong::NotPromised { .. }]), "{evidence:?}");
+}
+
+#[test]
+fn a_buffer_that_no_step_wrote() {
+    let (_, wrongs) = wrong(2, "i32", &[SUM], "sum(g)");
+    assert_eq!(wrongs, [Wrong::NeverWritten]);
+}
+
+#[test]
+fn multiplicities_of_integers_live_modulo_their_width() {
+    let step = |send: &str, recv: &str| {
+        format!(r#"call = "all_reduce", op = "sum", send = "{send}", recv = "{recv}""#)
+    };
+    // The first sum counts each contribution once, each further one four times as often.
+    let four = [step("g", "a"), step("a", "b"), step("b", "c"), step("c", "y")];
+    let four: Vec<&str> = four.iter().map(String::as_str).collect();
+    let (found, _) = wrong(4, "u8", &four, "g");
+    assert!(found.starts_with("64·g@D0[0..4] + 64·g@D1[0..4]"), "{found}");
+    // 4^4 = 256 is 0 modulo 2^8, and 256 modulo 2^32.
+    let five = [step("g", "a"), step("a", "b"), step("b", "c"), step("c", "d"), step("d", "y")];
+    let five: Vec<&str> = five.iter().map(String::as_str).collect();
+    let (found, _) = wrong(4, "u8", &five, "sum(g)");
+    assert_eq!(found, "0");
+    let (found, _) = wrong(4, "u32", &five, "g");
+    assert!(found.starts_with("256·g@D0[0..4]"), "{found}");
+}
+
+#[test]
+fn an_integer_average_merges_with_nothing() {
+    let twice = [
+        r#"call = "all_reduce", op = "avg", over = [[0, 1], [2, 3]], send = "g", recv = "t""#,
+        r#"call = "all_reduce", op = "avg", over = [[0, 2], [1, 3]], send = "t", recv = "y""#,
+    ];
+    let (found, _) = wrong(4, "i32", &twice, "avg(g)");
+    let inner =
+        |pair: [u32; 2]| format!("div_trunc(g@D{}[0..4] + g@D{}[0..4], 2)", pair[0], pair[1]);
+    assert_eq!(found, format!("div_trunc({} + {}, 2)", inner([0, 1]), inner([2, 3])));
+    // Over the reals it is the flat average; in floats that is all that is claimed.
+    assert_eq!(met(4, "f64", &twice, "avg(g)"), Some(Sense::WithinBound));
+    let thirds = [
+        r#"call = "all_reduce", op = "avg", over = [[0, 1, 2], [3, 4, 5]], send = "g", recv = "t""#,
+        r#"call = "all_reduce", op = "avg", over = [[0, 3], [1, 4], [2, 5]], send = "t", recv = "y""#,
+    ];
+    assert_eq!(met(6, "f64", &thirds, "avg(g)"), Some(Sense::OverTheReals));
+}
+
+#[test]
+fn a_sum_taken_in_another_type_is_another_sum() {
+    let narrow = [
+        r#"call = "cast", dtype = "bf16", send = "g", recv = "n""#,
+        r#"call = "all_reduce", op = "sum", send = "n", recv = "m""#,
+        r#"call = "cast", dtype = "f32", send = "m", recv = "y""#,
+    ];
+    let (_, wrongs) = wrong(2, "f32", &narrow, "sum(g)");
+    assert!(matches!(wrongs[..], [Wrong::ElementType { .. }]), "{wrongs:?}");
+}
+
+#[test]
+fn senses_from_exact_to_the_reals() {
+    let summed = [r#"call = "all_reduce", op = "sum", send = "g", recv = "y""#];
+    assert_eq!(met(4, "i32", &summed, "sum(g)"), Some(Sense::Exact));
+    assert_eq!(met(2, "f32", &summed, "sum(g)"), Some(Sense::Unique));
+    assert_eq!(met(4, "f32", &summed, "sum(g)"), Some(Sense::BitsGivenFoldOrder));
+    let largest = [r#"call = "all_reduce", op = "max", send = "g", recv = "y""#];
+    assert_eq!(met(4, "f32", &largest, "max(g)"), Some(Sense::Unique));
+    let gathered = [r#"call = "all_gather", send = "g", recv = "y""#];
+    assert_eq!(met(4, "bf16", &gathered, "gather(g)"), Some(Sense::Exact));
+    let averaged = [r#"call = "all_reduce", op = "avg", send = "g", recv = "y""#];
+    assert_eq!(met(3, "f32", &averaged, "avg(g)"), Some(Sense::WithinBound));
+    // Another order of the same sum.
+    let pairwise = [
+        r#"call = "all_reduce", op = "sum", over = [[0, 1], [2, 3]], send = "g", recv = "t""#,
+        r#"call = "all_reduce", op = "sum", over = [[0, 2], [1, 3]], send = "t", recv = "y""#,
+    ];
+    assert_eq!(met(4, "f32", &pairwise, "sum(g)"), Some(Sense::WithinBound));
+}
+
+#[test]
+fn an_unnamed_reduction_leaves_the_verdict_open_by_name() {
+    let unnamed = r#"call = "all_reduce", send = "g", recv = "y""#;
+    let named = r#"call = "all_reduce", op = "sum", send = "g", recv = "y""#;
+    let proposals = steps("unnamed", &[unnamed]) + &steps("named", &[named]);
+    let plan = plan(2, "i32", &proposals, "sum(g)");
+    let comparison = between(&plan, "unnamed", "named");
+    assert_eq!(comparison.state.state, State::Unknown);
+    assert_eq!(comparison.summary(), Summary::Unknown);
+    assert_eq!(comparison.both_do(), None);
+    assert!(!comparison.speed_is_comparable());
+    let reduction = Unsettled::Reduction { proposal: "unnamed".into(), step: 0 };
+    assert!(comparison.unsettled.contains(&reduction), "{:?}", comparison.unsettled);
+}
+
+/// The same job in a file of its own.
+fn file(header: &str, meaning: &str) -> Plan {
+    let meaning =
+        if meaning.is_empty() { String::new() } else { format!(", meaning = \"{meaning}\"") };
+    let step = r#"call = "all_reduce", op = "sum", send = "g", recv = "y""#;
+    let need = r#"need = [{ on = "every rank", buffer = "y", holds = "sum(g)" }]"#;
+    read(&format!(
+        "format = 1\n{header}\ninput.g = {{ dtype = \"i32\", count = 4{meaning} }}\n{}\n{need}\n",
+        steps("it", &[step])
+    ))
+}
+
+fn across(one: &Plan, other: &Plan) -> Comparison {
+    compare((one, &one.proposals[0]), (other, &other.proposals[0]), &mut Terms::new()).unwrap()
+}
+
+#[test]
+fn inputs_of_two_files_match_by_meaning_or_the_state_is_unknown() {
+    let devices = r#"group.devices = ["A", "B"]"#;
+    let [same, again] = [(); 2].map(|()| file(devices, "gradient"));
+    assert_eq!(across(&same, &again).state.state, State::Same);
+    assert!(across(&same, &again).speed_is_comparable());
+
+    for other in [file(devices, "parameter"), file(devices, "")] {
+        let comparison = across(&same, &other);
+        assert_eq!(comparison.state.state, State::Unknown);
+        assert!(comparison.state.because[0].contains("input `g`"), "{:?}", comparison.state);
+        // Both still do what their own file needs.
+        assert_eq!(comparison.both_do(), Some(true));
+        assert!(!comparison.speed_is_comparable());
+    }
+}
+
+#[test]
+fn other_places_are_another_state_while_needs_are_still_judged() {
+    let here = file(r#"group.devices = ["A", "B"]"#, "gradient");
+    let there = file(r#"group.devices = ["A", "C"]"#, "gradient");
+    let comparison = across(&here, &there);
+    assert_eq!(comparison.state.state, State::Different);
+    assert_eq!(comparison.summary(), Summary::BothSatisfy);
+
+    let nowhere = file("group.ranks = 2", "gradient");
+    let comparison = across(&here, &nowhere);
+    assert_eq!(comparison.state.state, State::Unknown);
+    assert!(comparison.unsettled.contains(&Unsettled::Devices { side: 1 }));
+}
+
+#[test]
+fn without_a_need_only_equal_states_decide() {
+    let step = |op: &str| format!(r#"call = "all_reduce", op = "{op}", send = "g", recv = "y""#);
+    let text = |other: &str| {
+        format!(
+            "format = 1\ngroup.devices = [\"A\", \"B\"]\n\
+             input.g = {{ dtype = \"i32\", count = 4, meaning = \"gradient\" }}\n{}{}",
+            steps("a", &[&step("sum")]),
+            steps("b", &[&step(other)])
+        )
+    };
+    let same = between(&read(&text("sum")), "a", "b");
+    assert_eq!((same.both_do(), same.summary()), (Some(true), Summary::SameState));
+    let different = between(&read(&text("max")), "a", "b");
+    assert_eq!((different.both_do(), different.summary()), (None, Summary::DifferentNoNeeds));
+}
+
+#[test]
+fn absorption_is_not_taken_for_a_difference() {
+    // min(g, max(g, …)) is g for integers, which no law here says; and nothing
+    // claims that it differs either.
+    let absorbed = [
+        r#"call = "all_reduce", op = "max", send = "g", recv = "t""#,
+        r#"call = "fold", op = "min", send = ["g", "t"], recv = "y""#,
+    ];
+    let plan = plan(2, "i32", &steps("it", &absorbed), "g");
+    let report = between(&plan, "it", "it").needs[0].needs[0].clone();
+    assert_eq!(report.answer, Answer::Unknown);
+    assert_eq!(report.evidence.unwrap().wrongs, [Wrong::NotProven]);
+}
+
+#[test]
+fn a_message_arrives_and_a_missing_half_is_said() {
+    let send = r#"call = "send", on = { rank = 0 }, peer = 1, send = "g""#;
+    let recv = r#"call = "recv", on = { rank = 1 }, peer = 0, recv = "y""#;
+    let copy = r#"call = "copy", on = { rank = 0 }, send = "g", recv = "y""#;
+    // The order in the file is each rank's own: a recv may stand before its send.
+    for order in [[send, recv, copy], [recv, send, copy]] {
+        assert_eq!(met(2, "i32", &order, "g@D0"), Some(Sense::Exact));
+    }
+    let half = plan(2, "i32", &steps("it", &[send]), "g@D0");
+    let it = (&half, &half.proposals[0]);
+    let error = compare(it, it, &mut Terms::new()).unwrap_err().error;
+    assert!(error.found.contains("no recv answers"), "{error}");
+    let half = plan(2, "i32", &steps("it", &[recv]), "g@D0");
+    let it = (&half, &half.proposals[0]);
+    let error = compare(it, it, &mut Terms::new()).unwrap_err().error;
+    assert!(error.found.contains("waits for ever"), "{error}");
+}
