@@ -336,3 +336,25 @@ fn a_message_arrives_and_a_missing_half_is_said() {
     let error = compare(it, it, &mut Terms::new()).unwrap_err().error;
     assert!(error.found.contains("waits for ever"), "{error}");
 }
+
+#[test]
+fn limits_are_named_when_they_are_hit() {
+    let again = r#"call = "all_reduce", op = "max", send = "y", recv = "y""#;
+    let first = r#"call = "copy", send = "g", recv = "y""#;
+    let deep: Vec<&str> = core::iter::once(first).chain([again; 513]).collect();
+    let refused = |text: &str| {
+        let plan = read(text);
+        let it = (&plan, &plan.proposals[0]);
+        let error = compare(it, it, &mut Terms::new()).unwrap_err().error;
+        (error.path, error.found, error.expected)
+    };
+    let header = "format = 1\ngroup.ranks = 2\ninput.g = { dtype = \"f32\", count = 1 }\n";
+    let (path, found, expected) = refused(&(header.to_string() + &steps("it", &deep)));
+    assert_eq!(path, "proposal.it.step[513]");
+    assert_eq!(found, "a value of `y` that is 513 operations deep");
+    assert_eq!(expected, "at most 512 operations on one value");
+
+    let header = header.replace("ranks = 2", "ranks = 1048576");
+    let (path, found, _) = refused(&(header + &steps("it", &[first; 65])));
+    assert_eq!((path.as_str(), found.as_str()), ("proposal.it", "65 steps on 1048576 ranks"));
+}

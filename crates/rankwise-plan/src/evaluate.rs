@@ -19,7 +19,7 @@ use rankwise_model::{Dtype, Layout};
 use rankwise_topology::{Group, WorldRank};
 
 use crate::error::{Fault, PlanError, Span};
-use crate::limits::TERM_DEPTH;
+use crate::limits::{RANK_STEPS, TERM_DEPTH};
 use crate::memory::{Memory, ranks};
 use crate::plan::{Act, On, Plan, Proposal, Step};
 use crate::term::Terms;
@@ -80,6 +80,16 @@ pub fn evaluate(
     proposal: &Proposal,
     terms: &mut Terms,
 ) -> Result<Evaluation, PlanError> {
+    let steps = u64::try_from(proposal.steps.len()).unwrap_or(u64::MAX);
+    if steps.saturating_mul(u64::from(plan.world.get())) > RANK_STEPS {
+        return Err(PlanError {
+            kind: Fault::Limit,
+            span: proposal.span,
+            path: format!("proposal.{}", proposal.name),
+            found: format!("{steps} steps on {} ranks", plan.world),
+            expected: format!("at most {RANK_STEPS} as their product"),
+        });
+    }
     let before = Memory::of_inputs(plan, terms);
     let mut machine = Machine {
         plan,

@@ -33,3 +33,7 @@ pub const NAME_CHARACTERS: usize = 256;
 /// The most operations on the way from a contribution to one value: 512. It bounds
 /// recursion and the size of multiplicities.
 pub const TERM_DEPTH: u32 = 512;
+
+/// The most steps times ranks of one proposal: 2^26. Each rank of each step is
+/// carried out, so this bounds the work that a small text can ask for.
+pub const RANK_STEPS: u64 = 1 << 26;

@@ -69,6 +69,8 @@ fn the_limits_of_the_page_are_the_limits() {
         ("ranks of the group | 2^20", limits::RANKS, 1 << 20),
         ("all inputs together | 2^24", limits::LITERAL_ELEMENTS, 1 << 24),
         ("all proposals together | 10^6", limits::STEPS, 1_000_000),
+        ("a proposal times ranks | 2^26", limits::RANK_STEPS, 1 << 26),
+        ("an input to one value | 512", u64::from(limits::TERM_DEPTH), 512),
         ("buffers of one step | 2^20", limits::ARGUMENTS, 1 << 20),
         ("`holds` inside one another | 64", limits::HOLDS_DEPTH as u64, 64),
         ("arrays inside one another | 32", limits::TREE_DEPTH as u64, 32),

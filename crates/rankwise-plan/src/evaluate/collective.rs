@@ -31,8 +31,12 @@ impl Machine<'_> {
         let inputs = self.inputs(at, call, operation, group)?;
         let Inputs { layout, dtype, vectors } = inputs;
         let scalars = scalars(at, call, dtype, group.size())?;
-        let place = u64::try_from(at.index).unwrap_or(u64::MAX);
-        let mut folds = Folds { terms: &mut *self.terms, scalars: &scalars, ranks: group.size() };
+        let build = Build { at, dtype, vectors: &vectors };
+        let folded = operation.kind().reduces().then(|| {
+            let ranks = group.size();
+            let mut folds = Folds { terms: &mut *self.terms, scalars: &scalars, ranks };
+            build.folded(call.reduction, &mut folds)
+        });
 
         // Where no block depends on the reader, all readers share one output.
         let shared = matches!(operation.kind().row().start, Start::Zero);
@@ -46,10 +50,7 @@ impl Machine<'_> {
             let known = output.take().filter(|_| shared);
             let made = match known {
                 Some(vector) => vector,
-                None => {
-                    let build = Build { at, layout: &layout, dtype, vectors: &vectors, place };
-                    Arc::new(build.output(&rank, call.reduction, &mut folds)?)
-                }
+                None => Arc::new(build.output(&rank, folded.as_ref())?),
             };
             output = Some(Arc::clone(&made));
             outputs.push((rank, Some(made)));
@@ -260,46 +261,42 @@ fn in_place(at: &At<'_>, rank: &RankLayout, output: Arc<Vector>) -> Result<Arc<V
 /// Everything that the outputs of one call are made from.
 struct Build<'a> {
     at: &'a At<'a>,
-    layout: &'a Layout,
     dtype: Dtype,
+    /// By rank of the group; `None` where no input is read.
     vectors: &'a [Option<Arc<Vector>>],
-    place: u64,
 }
 
 impl Build<'_> {
-    fn output(
-        &self,
-        rank: &RankLayout,
-        reduction: Option<Reduction>,
-        folds: &mut Folds<'_>,
-    ) -> Result<Vector, PlanError> {
+    /// All inputs folded, from end to end: once, whoever reads which part of it.
+    fn folded(&self, reduction: Option<Reduction>, folds: &mut Folds<'_>) -> Vector {
+        let inputs: Vec<&Vector> = self.vectors.iter().flatten().map(AsRef::as_ref).collect();
+        let place = u64::try_from(self.at.index).unwrap_or(u64::MAX);
+        let mut folded = Vector::empty(self.dtype);
+        for (positions, contents) in side_by_side(&inputs) {
+            let content = folds.fold(reduction, self.dtype, place, self.at.index, &contents);
+            folded.push(positions.end.saturating_sub(positions.start), content);
+        }
+        folded
+    }
+
+    fn output(&self, rank: &RankLayout, folded: Option<&Vector>) -> Result<Vector, PlanError> {
         let mut output = Vector::empty(self.dtype);
         for piece in rank.pieces() {
             let length = piece.output.end.saturating_sub(piece.output.start);
             let read = piece.start..piece.start.saturating_add(length);
-            let slice = |rank: Rank| {
-                let vector = self.vectors.get(usize::try_from(rank.index()).ok()?)?.as_ref()?;
-                vector.slice(read.clone())
+            let source = match piece.source {
+                Source::EveryRank => folded,
+                Source::Rank(rank) => {
+                    let index = usize::try_from(rank.index()).ok();
+                    index.and_then(|index| self.vectors.get(index)).and_then(Option::as_deref)
+                }
             };
             // The layout was fitted to the inputs: every slice is there.
-            let missing = || {
+            let slice = source.and_then(|source| source.slice(read.clone())).ok_or_else(|| {
                 let found = format!("positions {read:?} of an input");
                 self.at.error(Fault::Contradiction, None, found, "inputs of one length")
-            };
-            match piece.source {
-                Source::Rank(source) => output.extend(&slice(source).ok_or_else(missing)?),
-                Source::EveryRank => {
-                    let slices: Option<Vec<Vector>> =
-                        self.layout.ranks().ranks().map(slice).collect();
-                    let slices = slices.ok_or_else(missing)?;
-                    let slices: Vec<&Vector> = slices.iter().collect();
-                    for (positions, contents) in side_by_side(&slices) {
-                        let content =
-                            folds.fold(reduction, self.dtype, self.place, self.at.index, &contents);
-                        output.push(positions.end.saturating_sub(positions.start), content);
-                    }
-                }
-            }
+            })?;
+            output.extend(&slice);
         }
         Ok(output)
     }
