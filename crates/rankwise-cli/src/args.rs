@@ -99,7 +99,7 @@ pub(crate) enum Verb {
     },
     /// List every reading of a bare figure such as "16 B" or "4 elements".
     Label {
-        /// [op] NUMBER UNIT [send|recv|in|out|count|size] [n=N] [TYPE], in any order.
+        /// `[op] NUMBER UNIT [send|recv|in|out|count|size] [n=N] [TYPE]`, in any order.
         #[arg(required = true, value_name = "TEXT")]
         text: Vec<String>,
     },
