@@ -89,7 +89,7 @@ const VERBS: &[Verb] = &[
     Verb {
         name: "package",
         arguments: "",
-        help: "packs every published crate and builds it from its package",
+        help: "packs every published crate and compiles it from its package",
         run: |workspace, _| package::run(workspace),
     },
     Verb {
