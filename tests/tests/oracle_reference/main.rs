@@ -91,7 +91,7 @@ impl Coverage {
                 Number::Finite { mantissa: 0, negative: true, .. } => into[2],
                 _ if magnitude == format.largest_finite() => into[3],
                 _ if magnitude > 0 && magnitude < least_normal => into[4],
-                _ => continue,
+                Number::Finite { .. } => continue,
             };
             *self.specials.entry((dtype, special)).or_default() += 1;
         }
@@ -231,8 +231,8 @@ fn run_one(cell: Cell, dice: &mut Dice, coverage: &mut Coverage) {
 
     let case = Case { call: &call, layout, inputs: &inputs, stale: &stale, in_place };
     if reduction.is_some() {
-        for r in 0..ranks {
-            coverage.note_elements(dtype, GIVEN, &inputs[r]);
+        for (r, input) in inputs.iter().enumerate() {
+            coverage.note_elements(dtype, GIVEN, input);
             coverage.note_elements(dtype, LEFT, &case.expected(r));
         }
     }

@@ -5,6 +5,9 @@
 //! one that matters are enough to round by, so what is lost further down is kept as
 //! one sticky bit.
 
+// Each rule has an arm of its own, and numbers have the names of a formula.
+#![allow(clippy::match_same_arms, clippy::many_single_char_names)]
+
 /// The layout of a binary float.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Format {
