@@ -69,21 +69,4 @@ fn real_arrays_are_read_shown_and_judged() {
     let ran = rankwise(judge);
     assert_eq!(ran.status, 0, "{ran:?}");
     ran.says(&format!("{fsdp}: right, all 8 arrays"));
-
-    // One value off by one.
-    let mut shard: Vec<f32> = (0..65_536).map(sum).collect();
-    shard[12_345] += 1.0;
-    std::fs::write(observed.join("gradient_shard.gpu0.npy"), npy_f32(&shard)).unwrap();
-    let ran = rankwise(judge.into_iter().chain(["--json"]));
-    let envelope = ran.envelope("judge");
-    assert_eq!((ran.status, &envelope["verdict"]), (1, &"wrong".into()));
-    let findings = envelope["data"]["findings"].as_array().unwrap();
-    let wrong: Vec<_> = findings.iter().filter(|finding| finding["law"] != "right").collect();
-    let [finding] = wrong.as_slice() else { panic!("{wrong:?}") };
-    assert_eq!((&finding["buffer"], &finding["rank"]), (&"gradient_shard".into(), &0.into()));
-    let first = &finding["first_wrong"];
-    assert_eq!((&finding["wrong"], &first["position"]), (&"1".into(), &"12345".into()));
-    let value = |key: &str| first[key]["value"].as_f64();
-    assert_eq!(value("found"), Some(f64::from(sum(12_345)) + 1.0));
-    assert_eq!(value("expected"), Some(f64::from(sum(12_345))));
 }

@@ -126,3 +126,18 @@ fn a_symbolic_plan_cannot_judge() {
     let error = &json.envelope("judge")["data"]["error"];
     assert!(error["found"].as_str().unwrap().contains("inputs without values"), "{error}");
 }
+
+#[test]
+fn one_wrong_value_is_found_and_no_law_is_invented_for_it() {
+    let files =
+        [("y.rank0.npy", npy_i32(&[11, 22, 34, 44])), ("y.rank1.npy", npy_i32(&[11, 22, 33, 44]))];
+    let (page, json) = judge(SHARDED, &files);
+    assert_eq!(page.status, 1);
+    let finding = &json.envelope("judge")["data"]["findings"][0];
+    assert_eq!((&finding["law"], &finding["wrong"]), (&"unexplained".into(), &"1".into()));
+    let first = &finding["first_wrong"];
+    assert_eq!(
+        [&first["position"], &first["found"], &first["expected"]],
+        [&"2".into(), &34.into(), &33.into()]
+    );
+}

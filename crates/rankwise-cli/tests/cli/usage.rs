@@ -76,3 +76,17 @@ fn a_reader_that_goes_away_is_no_failure() {
     child.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
     assert_eq!((child.wait().unwrap().code(), complaint.as_str()), (Some(0), ""));
 }
+
+#[test]
+#[cfg(target_os = "linux")] // the others have no device that is always full
+fn an_answer_that_cannot_be_written_is_a_failed_run() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_rankwise"))
+        .args(["label", "16 B"])
+        .stdout(full)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert!(complaint.starts_with("rankwise: the answer could not be written: "), "{complaint}");
+}
