@@ -5,7 +5,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// How long nothing is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -39,6 +39,7 @@ impl Progress {
                 return;
             }
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            bar.set_style(ProgressStyle::default_spinner());
             bar.set_message(what);
             bar.enable_steady_tick(Duration::from_millis(120));
             let _ = waiting.recv();

@@ -136,8 +136,5 @@ fn one_wrong_value_is_found_and_no_law_is_invented_for_it() {
     let finding = &json.envelope("judge")["data"]["findings"][0];
     assert_eq!((&finding["law"], &finding["wrong"]), (&"unexplained".into(), &"1".into()));
     let first = &finding["first_wrong"];
-    assert_eq!(
-        [&first["position"], &first["found"], &first["expected"]],
-        [&"2".into(), &34.into(), &33.into()]
-    );
+    assert_eq!(*first, serde_json::json!({ "position": "2", "found": 34, "expected": 33 }));
 }
