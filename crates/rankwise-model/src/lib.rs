@@ -14,7 +14,7 @@
 //!    [`Row`] is its line in the one table that defines them all.
 //! 5. [`Layout`] is an operation at a size: lengths, pieces and the in-place
 //!    relation on every rank, checked for overflow and for the root once.
-//! 6. [`fold`] carries a recipe out over any value [`Domain`]; the
+//! 6. [`fold()`] carries a recipe out over any value [`Domain`]; the
 //!    [`reference`](mod@reference) does so over numbers, bit for bit.
 //!
 //! # Example

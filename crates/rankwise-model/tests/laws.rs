@@ -255,7 +255,7 @@ proptest! {
             let _ = (at.input_len(), at.output_len(), at.in_place(), at.rank(), at.layout());
             prop_assert!(at.pieces().take(3).all(|piece| piece.output.end <= at.output_len()));
         }
-        let _ = (layout.to_owned().operation().to_string(), layout.at(rank(u32::MAX - 1)));
+        let _ = (layout.operation().to_string(), layout.at(rank(u32::MAX - 1)));
     }
 
     #[test]

@@ -89,20 +89,20 @@ fn folded(output: Range<u64>, start: u64) -> Piece {
 }
 
 #[track_caller]
-fn pieces_are(operation: Operation, expected: [Vec<Piece>; 3]) {
+fn pieces_are(operation: Operation, expected: &[Vec<Piece>; 3]) {
     let found: Vec<Vec<Piece>> = each(operation).iter().map(|at| at.pieces().collect()).collect();
-    assert_eq!(found, expected, "{operation}");
+    assert_eq!(found, *expected, "{operation}");
 }
 
 // pins: ALLRED-1, RED-1, RED-2
 #[test]
 fn a_fold_is_one_piece_where_it_is_wanted() {
     let whole = || vec![folded(0..4, 0)];
-    pieces_are(Operation::AllReduce { reduction: SUM }, [whole(), whole(), whole()]);
+    pieces_are(Operation::AllReduce { reduction: SUM }, &[whole(), whole(), whole()]);
     let reduce = Operation::Reduce { reduction: SUM, root: rank(2) };
-    pieces_are(reduce, [vec![], vec![], whole()]);
+    pieces_are(reduce, &[vec![], vec![], whole()]);
     let reduce = Operation::Reduce { reduction: Reduction::Max, root: rank(1) };
-    pieces_are(reduce, [vec![], whole(), vec![]]);
+    pieces_are(reduce, &[vec![], whole(), vec![]]);
 }
 
 // pins: RS-1
@@ -110,7 +110,7 @@ fn a_fold_is_one_piece_where_it_is_wanted() {
 fn a_shard_is_one_piece_that_starts_at_its_block() {
     pieces_are(
         Operation::ReduceScatter { reduction: SUM },
-        [vec![folded(0..4, 0)], vec![folded(0..4, 4)], vec![folded(0..4, 8)]],
+        &[vec![folded(0..4, 0)], vec![folded(0..4, 4)], vec![folded(0..4, 8)]],
     );
 }
 
@@ -118,22 +118,22 @@ fn a_shard_is_one_piece_that_starts_at_its_block() {
 #[test]
 fn what_one_rank_gives_is_one_piece() {
     let whole = |source| vec![from(0..4, source, 0)];
-    pieces_are(Operation::Broadcast { root: rank(1) }, [whole(1), whole(1), whole(1)]);
+    pieces_are(Operation::Broadcast { root: rank(1) }, &[whole(1), whole(1), whole(1)]);
     pieces_are(
         Operation::Scatter { root: rank(2) },
-        [vec![from(0..4, 2, 0)], vec![from(0..4, 2, 4)], vec![from(0..4, 2, 8)]],
+        &[vec![from(0..4, 2, 0)], vec![from(0..4, 2, 4)], vec![from(0..4, 2, 8)]],
     );
     let message = Operation::Message { from: rank(2), to: rank(0) };
-    pieces_are(message, [whole(2), vec![], vec![]]);
+    pieces_are(message, &[whole(2), vec![], vec![]]);
 }
 
 // pins: AG-1, ATA-1, GA-1
 #[test]
 fn what_every_rank_gives_is_a_piece_each_in_rank_order() {
     let blocks = |start| vec![from(0..4, 0, start), from(4..8, 1, start), from(8..12, 2, start)];
-    pieces_are(Operation::AllGather, [blocks(0), blocks(0), blocks(0)]);
-    pieces_are(Operation::AllToAll, [blocks(0), blocks(4), blocks(8)]);
-    pieces_are(Operation::Gather { root: rank(1) }, [vec![], blocks(0), vec![]]);
+    pieces_are(Operation::AllGather, &[blocks(0), blocks(0), blocks(0)]);
+    pieces_are(Operation::AllToAll, &[blocks(0), blocks(4), blocks(8)]);
+    pieces_are(Operation::Gather { root: rank(1) }, &[vec![], blocks(0), vec![]]);
 }
 
 // pins: CNT-6, CNT-8
@@ -157,34 +157,34 @@ fn count_0_has_no_pieces_and_one_rank_has_one() {
 type Relation = Option<(u64, Range<u64>, Range<u64>)>;
 
 #[track_caller]
-fn in_place_is(operation: Operation, expected: [Relation; 3]) {
+fn in_place_is(operation: Operation, expected: &[Relation; 3]) {
     let relation = |at: &RankLayout| {
         at.in_place().map(|relation| (relation.buffer_len, relation.input, relation.output))
     };
     let found: Vec<Relation> = each(operation).iter().map(relation).collect();
-    assert_eq!(found, expected, "{operation}");
+    assert_eq!(found, *expected, "{operation}");
 }
 
 // pins: IP-1, IP-2, IP-3, IP-4, IP-5
 #[test]
 fn in_place_each_rank_has_one_relation_or_none() {
     let same = || Some((4, 0..4, 0..4));
-    in_place_is(Operation::AllReduce { reduction: SUM }, [same(), same(), same()]);
-    in_place_is(Operation::Reduce { reduction: SUM, root: rank(1) }, [None, same(), None]);
-    in_place_is(Operation::Broadcast { root: rank(2) }, [None, None, same()]);
+    in_place_is(Operation::AllReduce { reduction: SUM }, &[same(), same(), same()]);
+    in_place_is(Operation::Reduce { reduction: SUM, root: rank(1) }, &[None, same(), None]);
+    in_place_is(Operation::Broadcast { root: rank(2) }, &[None, None, same()]);
     in_place_is(
         Operation::AllGather,
-        [Some((12, 0..4, 0..12)), Some((12, 4..8, 0..12)), Some((12, 8..12, 0..12))],
+        &[Some((12, 0..4, 0..12)), Some((12, 4..8, 0..12)), Some((12, 8..12, 0..12))],
     );
     in_place_is(
         Operation::ReduceScatter { reduction: SUM },
-        [Some((12, 0..12, 0..4)), Some((12, 0..12, 4..8)), Some((12, 0..12, 8..12))],
+        &[Some((12, 0..12, 0..4)), Some((12, 0..12, 4..8)), Some((12, 0..12, 8..12))],
     );
-    in_place_is(Operation::Gather { root: rank(1) }, [None, Some((12, 4..8, 0..12)), None]);
-    in_place_is(Operation::Scatter { root: rank(2) }, [None, None, Some((12, 0..12, 8..12))]);
-    in_place_is(Operation::AllToAll, [None, None, None]);
-    in_place_is(Operation::Message { from: rank(1), to: rank(1) }, [None, None, None]);
-    in_place_is(Operation::Message { from: rank(2), to: rank(1) }, [None, None, None]);
+    in_place_is(Operation::Gather { root: rank(1) }, &[None, Some((12, 4..8, 0..12)), None]);
+    in_place_is(Operation::Scatter { root: rank(2) }, &[None, None, Some((12, 0..12, 8..12))]);
+    in_place_is(Operation::AllToAll, &[None, None, None]);
+    in_place_is(Operation::Message { from: rank(1), to: rank(1) }, &[None, None, None]);
+    in_place_is(Operation::Message { from: rank(2), to: rank(1) }, &[None, None, None]);
 }
 
 // pins: CNT-7
