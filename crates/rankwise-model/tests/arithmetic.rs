@@ -186,6 +186,10 @@ fn the_reciprocal_is_the_librarys() {
             assert_eq!(one.average_before(ranks).bits(), expected, "{dtype}: 1/{ranks}");
         }
     }
+    // Two roundings show where 1/n is just above a tie of the type: 381 · 704555 is
+    // 2^28 − 1, so binary32 has 190.5 · 2^-27 exactly, and bf16 takes 190, not 191.
+    let many = GroupSize::new(704_555).unwrap();
+    assert_eq!(bf16::ONE.average_before(many).to_bits(), 0x35be);
     // binary64 divides by itself, and not through binary32.
     let third = 1.0_f64.average_before(GroupSize::new(3).unwrap());
     assert_eq!(third.to_bits(), 0x3fd5_5555_5555_5555);
