@@ -131,7 +131,9 @@ fn a_sub_group_is_not_the_world() {
 fn the_sum_where_the_mean_is_needed_and_the_other_reduction() {
     let summed = r#"call = "all_reduce", op = "sum", send = "g", recv = "y""#;
     let (_, wrongs) = wrong(4, "f32", &[summed], "avg(g)");
-    assert_eq!(wrongs, [Wrong::Repeated { times: "4".into() }]);
+    assert_eq!(wrongs, [Wrong::NotAveraged]);
+    let (_, wrongs) = wrong(4, "i32", &[summed], "avg(g)");
+    assert_eq!(wrongs, [Wrong::NotAveraged]);
     let (_, wrongs) = wrong(4, "f32", &[summed], "max(g)");
     assert_eq!(wrongs, [Wrong::OtherReduction { found: "sum", needed: "max" }]);
     let averaged = r#"call = "all_reduce", op = "avg", send = "g", recv = "y""#;
@@ -357,4 +359,95 @@ fn limits_are_named_when_they_are_hit() {
     let header = header.replace("ranks = 2", "ranks = 1048576");
     let (path, found, _) = refused(&(header + &steps("it", &[first; 65])));
     assert_eq!((path.as_str(), found.as_str()), ("proposal.it", "65 steps on 1048576 ranks"));
+}
+
+#[test]
+fn conversions_are_not_guessed_at() {
+    // A lossless round trip is the value itself.
+    let round_trip = [
+        r#"call = "cast", dtype = "f64", send = "g", recv = "w""#,
+        r#"call = "cast", dtype = "f32", send = "w", recv = "y""#,
+    ];
+    assert_eq!(met(2, "f32", &round_trip, "g"), Some(Sense::Exact));
+    // Rounding is monotone: no input tells these apart, and nothing proves them equal.
+    let of_the_largest = [
+        r#"call = "all_reduce", op = "max", send = "g", recv = "m""#,
+        r#"call = "cast", dtype = "bf16", send = "m", recv = "y""#,
+    ];
+    let plan = plan(2, "f32", &steps("it", &of_the_largest), "max(cast(g, bf16))");
+    let report = between(&plan, "it", "it").needs[0].needs[0].clone();
+    assert_eq!(report.answer, Answer::Unknown, "{report:?}");
+}
+
+#[test]
+fn scaling_forth_and_back_is_not_exact() {
+    let scaled = [
+        r#"call = "scale", by = "1/1024", send = "g", recv = "t""#,
+        r#"call = "scale", by = "1024", send = "t", recv = "y""#,
+    ];
+    assert_eq!(met(2, "f16", &scaled, "g"), Some(Sense::OverTheReals));
+}
+
+#[test]
+fn high_powers_do_not_saturate() {
+    // x^(2^64) and x^(2^64 + 1): for odd x the first is 1 and the second x.
+    let square = r#"call = "fold", op = "prod", send = ["y", "y"], recv = "y""#;
+    let copy = r#"call = "copy", send = "g", recv = "y""#;
+    let once_more = r#"call = "fold", op = "prod", send = ["y", "g"], recv = "y""#;
+    let powers: Vec<&str> = core::iter::once(copy).chain([square; 64]).collect();
+    let more: Vec<&str> = powers.iter().copied().chain([once_more]).collect();
+    let plan = plan(1, "i32", &(steps("a", &powers) + &steps("b", &more)), "g");
+    assert_ne!(between(&plan, "a", "b").state.state, State::Same);
+}
+
+#[test]
+fn a_need_does_not_fold_shards_of_different_lengths() {
+    let text = format!(
+        "format = 1\ngroup.ranks = 3\ngroups.g = {{ lists = [[0, 1], [2]] }}\n\
+         input.x = {{ dtype = \"i32\", count = 4 }}\n{}\
+         need = [{{ on = {{ rank = 0 }}, buffer = \"y\", holds = \"sum(shard(x) over g)\" }}]\n",
+        steps("it", &[r#"call = "all_reduce", op = "sum", send = "x", recv = "y""#])
+    );
+    let plan = read(&text);
+    let it = (&plan, &plan.proposals[0]);
+    let error = compare(it, it, &mut Terms::new()).unwrap_err().error;
+    assert_eq!(error.found, "4 elements of i32 to combine");
+    assert_eq!(error.expected, "2 of i32, as on the first rank of the group");
+}
+
+#[test]
+fn a_renamed_buffer_no_longer_answers_to_its_old_name() {
+    let named = |buffer: &str| {
+        let plan = read(&format!(
+            "format = 1\ngroup.ranks = 2\ninput.g = {{ dtype = \"i32\", count = 4 }}\n{}\
+             proposal.it.as = {{ y = \"out\" }}\n\
+             need = [{{ on = \"every rank\", buffer = \"{buffer}\", holds = \"sum(g)\" }}]\n",
+            steps("it", &[r#"call = "all_reduce", op = "sum", send = "g", recv = "y""#])
+        ));
+        between(&plan, "it", "it").needs[0].needs[0].answer
+    };
+    assert_eq!((named("out"), named("y")), (Answer::Yes, Answer::No));
+}
+
+#[test]
+fn a_scatter_in_place_leaves_the_roots_other_blocks() {
+    let scattered = r#"call = "scatter", root = 0, send = "g", recv = "g""#;
+    let text = format!(
+        "format = 1\ngroup.ranks = 2\ninput.g = {{ dtype = \"i32\", count = 4 }}\n{}\
+         need = [{{ on = {{ rank = 0 }}, buffer = \"g\", holds = \"g\" }}]\n",
+        steps("it", &[scattered])
+    );
+    assert_eq!(between(&read(&text), "it", "it").needs[0].needs[0].answer, Answer::Yes);
+}
+
+#[test]
+fn an_all_to_all_past_the_limit_of_pieces_is_refused() {
+    let text = format!(
+        "format = 1\ngroup.ranks = 8192\ninput.g = {{ dtype = \"u8\", count = 8192 }}\n{}",
+        steps("it", &[r#"call = "all_to_all", send = "g", recv = "y""#])
+    );
+    let plan = read(&text);
+    let it = (&plan, &plan.proposals[0]);
+    let error = compare(it, it, &mut Terms::new()).unwrap_err().error;
+    assert_eq!(error.found, "more than 16777216 runs and parts of folds up to this step");
 }

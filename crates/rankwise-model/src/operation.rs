@@ -223,7 +223,7 @@ impl OperationKind {
         use Reads::{EachInTurn, FoldOfAll, One};
         use Start::{OwnBlock, Zero};
 
-        // The columns of DESIGN's table, in its order.
+        // In the order of the fields of `Row`.
         let (count, (input_on, input), (output_on, output), (reads, start), in_place) = match self {
             Self::AllReduce => (
                 CountMeaning::Whole,

@@ -55,6 +55,10 @@ pub enum Summary {
     OnlySecond,
     /// Neither does.
     Neither,
+    /// The first does not, and of the second it is not known.
+    NotFirst,
+    /// The second does not, and of the first it is not known.
+    NotSecond,
     /// Something that it depends on is not stated.
     Unknown,
     /// The states differ, and no need is stated that would say whether it matters.
@@ -70,6 +74,8 @@ impl Summary {
             Self::OnlyFirst => "only A satisfies every need",
             Self::OnlySecond => "only B satisfies every need",
             Self::Neither => "neither satisfies every need",
+            Self::NotFirst => "A does not satisfy every need, B is unknown",
+            Self::NotSecond => "B does not satisfy every need, A is unknown",
             Self::Unknown => "unknown",
             Self::DifferentNoNeeds => {
                 "different, and no need is stated that says whether it matters"
@@ -85,6 +91,8 @@ impl Summary {
             Self::OnlyFirst => "only_a",
             Self::OnlySecond => "only_b",
             Self::Neither => "neither",
+            Self::NotFirst => "not_a",
+            Self::NotSecond => "not_b",
             Self::Unknown => "unknown",
             Self::DifferentNoNeeds => "different_no_needs",
         }
@@ -143,6 +151,8 @@ impl Comparison {
         let [first, second] = [self.needs[0].answer(), self.needs[1].answer()];
         let same = matches!(self.state.state, State::Same);
         match (first, second) {
+            (NotSatisfied, Unknown) => Summary::NotFirst,
+            (Unknown, NotSatisfied) => Summary::NotSecond,
             (Unknown, _) | (_, Unknown) => Summary::Unknown,
             (NotSatisfied, NotSatisfied) => Summary::Neither,
             (Satisfied, NotSatisfied) => Summary::OnlyFirst,

@@ -19,7 +19,7 @@ use rankwise_model::{Dtype, Layout};
 use rankwise_topology::{Group, WorldRank};
 
 use crate::error::{Fault, PlanError, Span};
-use crate::limits::{RANK_STEPS, TERM_DEPTH};
+use crate::limits::{PIECES, RANK_STEPS, TERM_DEPTH};
 use crate::memory::{Memory, ranks};
 use crate::plan::{Act, On, Plan, Proposal, Step};
 use crate::term::Terms;
@@ -98,6 +98,7 @@ pub fn evaluate(
         memory: before.clone(),
         mail: Mailbox::default(),
         records: proposal.steps.iter().map(|_| StepRecord::default()).collect(),
+        last_written: None,
     };
     machine.run()?;
     Ok(Evaluation { before, steps: machine.records, after: machine.memory })
@@ -135,6 +136,15 @@ impl Who {
 }
 
 impl At<'_> {
+    fn too_much_work(&self) -> PlanError {
+        self.error(
+            Fault::Limit,
+            None,
+            format!("more than {PIECES} runs and parts of folds up to this step"),
+            format!("at most {PIECES}: fewer ranks, or fewer distinct pieces"),
+        )
+    }
+
     /// An error that stands at this step, or at a more exact place within it.
     fn error(
         &self,
@@ -160,6 +170,7 @@ struct Machine<'a> {
     memory: Memory,
     mail: Mailbox,
     records: Vec<StepRecord>,
+    last_written: Option<Arc<Vector>>,
 }
 
 impl<'a> Machine<'a> {
@@ -244,7 +255,10 @@ impl<'a> Machine<'a> {
         buffer: &str,
         vector: Arc<Vector>,
     ) -> Result<(), PlanError> {
-        let depth = vector.runs().iter().map(|run| match run.content {
+        // Readers of one call share a vector: it is looked through once.
+        let seen = self.last_written.as_ref().is_some_and(|last| Arc::ptr_eq(last, &vector));
+        let runs = if seen { &[] } else { vector.runs() };
+        let depth = runs.iter().map(|run| match run.content {
             Content::Term(placed) => self.terms.depth(placed.term),
             Content::Gap(_) => 0,
         });
@@ -257,6 +271,7 @@ impl<'a> Machine<'a> {
                 format!("at most {TERM_DEPTH} operations on one value"),
             ));
         }
+        self.last_written = Some(Arc::clone(&vector));
         self.memory.put(rank, buffer, Arc::clone(&vector));
         if let Some(record) = self.records.get_mut(at.index) {
             record.writes.push(Write { rank, buffer: buffer.into(), vector });

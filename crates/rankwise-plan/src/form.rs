@@ -9,7 +9,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use num_bigint::BigInt;
+use num_bigint::{BigInt, BigUint};
 use num_rational::BigRational;
 use num_traits::{One, ToPrimitive, Zero};
 use rankwise_model::{Combine, Dtype, DtypeClass, Scalar};
@@ -51,7 +51,7 @@ pub enum Form {
         parts: BTreeMap<PlacedForm, Multiplicity>,
     },
     /// Π part^exponent. Never one part alone.
-    Prod(BTreeMap<PlacedForm, u64>),
+    Prod(BTreeMap<PlacedForm, BigUint>),
     /// The largest or smallest of its parts, each counted once.
     Extreme {
         /// [`Combine::Max`] or [`Combine::Min`].
@@ -73,6 +73,13 @@ pub enum Form {
         /// To which type.
         to: Dtype,
     },
+    /// A product with an infinity or a NaN, which is no multiplicity.
+    Times {
+        /// What is multiplied.
+        form: FormId,
+        /// By what.
+        by: Scalar,
+    },
     /// A fold whose reduction is not named; equal to nothing but itself.
     Unnamed {
         /// Which step.
@@ -86,6 +93,8 @@ pub enum Form {
 #[derive(Clone, Debug, Default)]
 pub struct Forms {
     forms: Vec<Form>,
+    /// By form: the element type of its values.
+    dtypes: Vec<Dtype>,
     ids: BTreeMap<Form, FormId>,
     /// By term: its form, and how far after the term's own start that one begins.
     of_term: Vec<PlacedForm>,
@@ -114,22 +123,23 @@ impl Forms {
     pub(crate) fn add(&mut self, term: &Term, dtype: Dtype) {
         let form = match term {
             Term::Atom { input, origin } => {
-                self.store(Form::Atom { input: *input, origin: origin.clone() })
+                self.store(Form::Atom { input: *input, origin: origin.clone() }, dtype)
             }
             Term::Combined { how: Combine::Sum, parts } => self.sum(dtype, parts),
             Term::Combined { how: Combine::Prod, parts } => self.product(dtype, parts),
-            Term::Combined { how, parts } => self.extreme(*how, parts),
+            Term::Combined { how, parts } => self.extreme(dtype, *how, parts),
             Term::Scaled { term, by } => self.scaled(dtype, *term, by),
-            Term::Divided { term, by } => self.wrapped(*term, |form| match by.get() {
+            Term::Divided { term, by } => self.wrapped(dtype, *term, |form| match by.get() {
                 1 => None,
                 by => Some(Form::Divided { form, by }),
             }),
-            Term::Cast { term, to } => {
-                self.wrapped(*term, |form| Some(Form::Cast { form, to: *to }))
-            }
+            Term::Cast { term, to } => match self.before_widening(*term, *to) {
+                Some(original) => original,
+                None => self.wrapped(dtype, *term, |form| Some(Form::Cast { form, to: *to })),
+            },
             Term::Unnamed { place, parts } => {
                 let parts = parts.iter().filter_map(|part| self.of(*part)).collect();
-                self.store(Form::Unnamed { place: *place, parts })
+                self.store(Form::Unnamed { place: *place, parts }, dtype)
             }
         };
         self.of_term.push(form);
@@ -175,15 +185,15 @@ impl Forms {
         {
             return *part;
         }
-        let base = parts.keys().map(|part| part.at).min().unwrap_or(0);
+        let base = self.base(parts.keys());
         let parts = parts.into_iter().map(|(part, times)| (before(part, base), times)).collect();
-        let stored = self.store(Form::Sum { dtype, parts });
+        let stored = self.store(Form::Sum { dtype, parts }, dtype);
         self.shifted(stored, base)
     }
 
     fn product(&mut self, dtype: Dtype, parts: &[Placed]) -> PlacedForm {
         let mut constant = Multiplicity::one();
-        let mut powers: BTreeMap<PlacedForm, u64> = BTreeMap::new();
+        let mut powers: BTreeMap<PlacedForm, BigUint> = BTreeMap::new();
         for part in parts.iter().filter_map(|part| self.of(*part)) {
             // A multiple is its constant times what is multiplied; zero stays zero.
             let (times, part) = match self.get(part.form) {
@@ -200,22 +210,21 @@ impl Forms {
             let factors = match self.get(part.form) {
                 Some(Form::Prod(inner)) => inner
                     .iter()
-                    .map(|(factor, power)| (self.shifted(*factor, part.at), *power))
+                    .map(|(factor, power)| (self.shifted(*factor, part.at), power.clone()))
                     .collect(),
-                _ => alloc::vec![(part, 1)],
+                _ => alloc::vec![(part, BigUint::one())],
             };
             for (factor, power) in factors {
-                let sum = powers.entry(factor).or_insert(0);
-                *sum = sum.saturating_add(power);
+                *powers.entry(factor).or_default() += power;
             }
         }
         let product = match (powers.len(), powers.first_key_value()) {
-            (1, Some((only, 1))) => *only,
+            (1, Some((only, power))) if power.is_one() => *only,
             _ => {
-                let base = powers.keys().map(|part| part.at).min().unwrap_or(0);
+                let base = self.base(powers.keys());
                 let relative =
                     powers.into_iter().map(|(part, power)| (before(part, base), power)).collect();
-                let stored = self.store(Form::Prod(relative));
+                let stored = self.store(Form::Prod(relative), dtype);
                 self.shifted(stored, base)
             }
         };
@@ -227,7 +236,7 @@ impl Forms {
         self.sum_of(dtype, total)
     }
 
-    fn extreme(&mut self, how: Combine, parts: &[Placed]) -> PlacedForm {
+    fn extreme(&mut self, dtype: Dtype, how: Combine, parts: &[Placed]) -> PlacedForm {
         let mut set = BTreeSet::new();
         for part in parts.iter().filter_map(|part| self.of(*part)) {
             match self.get(part.form) {
@@ -240,9 +249,9 @@ impl Forms {
         if let (1, Some(only)) = (set.len(), set.first()) {
             return *only;
         }
-        let base = set.iter().map(|part| part.at).min().unwrap_or(0);
+        let base = self.base(set.iter());
         let parts = set.into_iter().map(|part| before(part, base)).collect();
-        let stored = self.store(Form::Extreme { how, parts });
+        let stored = self.store(Form::Extreme { how, parts }, dtype);
         self.shifted(stored, base)
     }
 
@@ -254,30 +263,56 @@ impl Forms {
                 self.add_multiple(&mut total, part, &times);
                 self.sum_of(dtype, total)
             }
-            // An infinite or NaN scalar is no multiplicity: nothing is known of the
-            // product but that it is this very term.
-            (part, None) => {
-                let place = u64::try_from(self.of_term.len()).unwrap_or(u64::MAX);
-                self.store(Form::Unnamed { place, parts: part.into_iter().collect() })
-            }
-            (None, _) => self.store(Form::Unnamed { place: u64::MAX, parts: Vec::new() }),
+            (Some(part), None) => match by {
+                Factor::Scalar(by) => {
+                    let stored = self.store(Form::Times { form: part.form, by: *by }, dtype);
+                    self.shifted(stored, part.at)
+                }
+                // Only a scalar can be infinite.
+                Factor::Reciprocal(_) | Factor::Constant(_) => part,
+            },
+            (None, _) => self.store(Form::Unnamed { place: u64::MAX, parts: Vec::new() }, dtype),
         }
     }
 
-    fn wrapped(&mut self, term: TermId, wrap: impl FnOnce(FormId) -> Option<Form>) -> PlacedForm {
+    fn wrapped(
+        &mut self,
+        dtype: Dtype,
+        term: TermId,
+        wrap: impl FnOnce(FormId) -> Option<Form>,
+    ) -> PlacedForm {
         let Some(part) = self.of(Placed { term, at: 0 }) else {
-            return self.store(Form::Unnamed { place: u64::MAX, parts: Vec::new() });
+            return self.store(Form::Unnamed { place: u64::MAX, parts: Vec::new() }, dtype);
         };
         match wrap(part.form) {
             None => part,
             Some(form) => {
-                let stored = self.store(form);
+                let stored = self.store(form, dtype);
                 self.shifted(stored, part.at)
             }
         }
     }
 
-    fn store(&mut self, form: Form) -> PlacedForm {
+    /// What was widened without loss from type `to` before it is converted back.
+    fn before_widening(&self, term: TermId, to: Dtype) -> Option<PlacedForm> {
+        let wide = self.of(Placed { term, at: 0 })?;
+        let Form::Cast { form, to: through } = self.get(wide.form)? else { return None };
+        let original = *self.dtypes.get(form.index())?;
+        (original == to && holds_all_of(*through, to))
+            .then(|| self.shifted(PlacedForm { form: *form, at: 0 }, wide.at))
+    }
+
+    /// Where the earliest part reads; constants read nowhere.
+    fn base<'p>(&self, parts: impl Iterator<Item = &'p PlacedForm>) -> u64 {
+        let reading = parts.filter(|part| !self.is_constant(part.form));
+        reading.map(|part| part.at).min().unwrap_or(0)
+    }
+
+    fn is_constant(&self, form: FormId) -> bool {
+        matches!(self.get(form), Some(Form::Sum { parts, .. }) if parts.is_empty())
+    }
+
+    fn store(&mut self, form: Form, dtype: Dtype) -> PlacedForm {
         if let Some(form) = self.ids.get(&form) {
             return PlacedForm { form: *form, at: 0 };
         }
@@ -287,20 +322,21 @@ impl Forms {
             Form::Sum { parts, .. } => parts.keys().any(|part| self.is_unknown(part.form)),
             Form::Prod(parts) => parts.keys().any(|part| self.is_unknown(part.form)),
             Form::Extreme { parts, .. } => parts.iter().any(|part| self.is_unknown(part.form)),
-            Form::Divided { form, .. } | Form::Cast { form, .. } => self.is_unknown(*form),
+            Form::Divided { form, .. } | Form::Cast { form, .. } | Form::Times { form, .. } => {
+                self.is_unknown(*form)
+            }
         };
         let id = FormId(u32::try_from(self.forms.len()).unwrap_or(u32::MAX));
         self.ids.insert(form.clone(), id);
         self.forms.push(form);
+        self.dtypes.push(dtype);
         self.unknown.push(unknown);
         PlacedForm { form: id, at: 0 }
     }
 
     /// The form `by` positions further on. Zero is zero everywhere.
     pub(crate) fn shifted(&self, placed: PlacedForm, by: u64) -> PlacedForm {
-        let constant =
-            matches!(self.get(placed.form), Some(Form::Sum { parts, .. }) if parts.is_empty());
-        let at = if constant { 0 } else { placed.at.saturating_add(by) };
+        let at = if self.is_constant(placed.form) { 0 } else { placed.at.saturating_add(by) };
         PlacedForm { form: placed.form, at }
     }
 }
@@ -308,6 +344,27 @@ impl Forms {
 impl FormId {
     fn index(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+/// Whether every value of `narrow` is one of `wide`.
+const fn holds_all_of(wide: Dtype, narrow: Dtype) -> bool {
+    use DtypeClass::{Float, Integer};
+    match (wide.class(), narrow.class()) {
+        (Integer { signed: true, bits }, Integer { signed: false, bits: of }) => bits > of,
+        (Integer { signed, bits }, Integer { signed: of_signed, bits: of }) => {
+            signed == of_signed && bits >= of
+        }
+        (Float { precision }, Integer { bits, .. }) => {
+            precision >= bits && !matches!(wide, Dtype::F8E4M3 | Dtype::F8E5M2)
+        }
+        // The exponents of bf16 are those of f32; f16 holds both fp8 types.
+        (Float { .. }, Float { .. }) => match (wide, narrow) {
+            (Dtype::F64, _) | (Dtype::F32, Dtype::F16 | Dtype::Bf16) => true,
+            (Dtype::F32 | Dtype::F16 | Dtype::Bf16, Dtype::F8E4M3 | Dtype::F8E5M2) => true,
+            _ => false,
+        },
+        (Integer { .. }, Float { .. }) => false,
     }
 }
 

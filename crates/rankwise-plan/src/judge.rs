@@ -19,7 +19,7 @@ use crate::plan::{Plan, Proposal};
 use crate::relabel::relabel;
 use crate::term::Terms;
 use crate::values::Values;
-use crate::vector::Vector;
+use crate::vector::{Content, Run, Vector};
 use laws::Case;
 
 pub use laws::Law;
@@ -158,7 +158,7 @@ pub fn judge(
         let wrong = want.wrong_positions(values);
         let first_wrong = wrong.first().and_then(|position| {
             let want = usize::try_from(*position).ok().and_then(|index| want.values.get(index));
-            Some((*position, values.get(*position)?, *want?))
+            Some((*position, values.get(*position)?, (*want?)?))
         });
         let law = if wrong.is_empty() {
             Law::Right
@@ -191,7 +191,8 @@ pub(crate) struct Expected {
 /// What one array should hold.
 pub(crate) struct Want {
     pub(crate) vector: Vector,
-    pub(crate) values: Vec<Scalar>,
+    /// By position; `None` where nothing is promised, so that anything is right.
+    pub(crate) values: Vec<Option<Scalar>>,
     /// By position: how far a value may be off; `None` for bits.
     pub(crate) tolerance: Vec<Option<f64>>,
 }
@@ -202,7 +203,7 @@ impl Want {
         let pairs = (0_u64..).zip(values.iter().zip(expected));
         pairs
             .filter(|(_, (found, (want, tolerance)))| {
-                !tolerance::agrees(*found, **want, **tolerance)
+                want.is_some_and(|want| !tolerance::agrees(*found, want, **tolerance))
             })
             .map(|(position, _)| position)
             .collect()
@@ -221,7 +222,7 @@ impl Expected {
         let mut buffers = BTreeMap::new();
         for ((rank, buffer), found) in observed {
             let (rank, name) = (*rank, buffer.clone());
-            let held = evaluation.after.get(rank, proposal.actual_buffer(buffer));
+            let held = proposal.held(&evaluation.after, rank, buffer);
             let Some(held) = held else {
                 return Err(JudgeError::NoSuchBuffer { rank, buffer: name });
             };
@@ -236,8 +237,13 @@ impl Expected {
                     needed: shape(&held.dtype(), held.count()),
                 });
             }
-            let values: Option<Vec<Scalar>> = numbers.values(terms, held).into_iter().collect();
-            let Some(values) = values else { return Err(JudgeError::NoValues { buffer: name }) };
+            let values = numbers.values(terms, held);
+            let promised: u64 =
+                held.runs().iter().filter(|run| !run.is_gap()).map(Run::count).sum();
+            let known = values.iter().filter(|value| value.is_some()).count();
+            if u64::try_from(known) != Ok(promised) {
+                return Err(JudgeError::NoValues { buffer: name });
+            }
             let tolerance = tolerance::of_vector(terms, &numbers, held);
             buffers.insert((rank, name), Want { vector: (**held).clone(), values, tolerance });
         }
@@ -261,13 +267,35 @@ fn better_map(
             .collect();
         let named = named?;
         let relabelled = relabel(plan, &named).ok()?;
-        let mut terms = Terms::new();
-        let expected = Expected::of(&relabelled, proposal, observed, &mut terms).ok()?;
-        let right = observed.iter().all(|(key, values)| {
-            expected.buffers.get(key).is_some_and(|want| want.wrong_positions(values).is_empty())
-        });
+        let right = all_right(&relabelled, proposal, observed)?;
         right.then(|| named.iter().map(ToString::to_string).collect())
     })
+}
+
+/// Whether every array is right, found out with as little arithmetic as it takes:
+/// most maps that are tried fail at the first value.
+fn all_right(plan: &Plan, proposal: &Proposal, observed: &Observed) -> Option<bool> {
+    let mut terms = Terms::new();
+    let evaluation = evaluate(plan, proposal, &mut terms).ok()?;
+    let numbers = Numbers::of(plan, &mut terms);
+    for ((rank, buffer), values) in observed {
+        let held = proposal.held(&evaluation.after, *rank, buffer)?;
+        for run in held.runs() {
+            for offset in 0..run.count() {
+                let Content::Term(placed) = run.content.shifted(offset) else { break };
+                let found = values.get(run.positions.start.saturating_add(offset))?;
+                let expected = numbers.value(&terms, placed)?;
+                let right = found == expected || {
+                    let tolerance = tolerance::of_term(&terms, &numbers, placed);
+                    tolerance::agrees(found, expected, tolerance)
+                };
+                if !right {
+                    return Some(false);
+                }
+            }
+        }
+    }
+    Some(true)
 }
 
 /// Groups of at most this many ranks are searched exhaustively for a map.

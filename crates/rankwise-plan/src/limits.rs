@@ -34,6 +34,10 @@ pub const NAME_CHARACTERS: usize = 256;
 /// recursion and the size of multiplicities.
 pub const TERM_DEPTH: u32 = 512;
 
+/// The most runs of buffers and parts of folds in one evaluation or comparison: 2^24.
+/// It bounds memory: an all-to-all on `n` ranks makes `n²` runs.
+pub const PIECES: u64 = 1 << 24;
+
 /// The most steps times ranks of one proposal: 2^26. Each rank of each step is
 /// carried out, so this bounds the work that a small text can ask for.
 pub const RANK_STEPS: u64 = 1 << 26;

@@ -45,7 +45,7 @@ impl Memory {
         self.ranks.get(usize::try_from(rank.index()).ok()?)
     }
 
-    /// Every rank's value of the buffer `name`, in rank order.
+    /// Puts a vector into a buffer of `rank`, in place of what was there.
     pub(crate) fn put(&mut self, rank: WorldRank, buffer: &str, vector: Arc<Vector>) {
         let index = usize::try_from(rank.index()).ok();
         if let Some(buffers) = index.and_then(|index| self.ranks.get_mut(index)) {

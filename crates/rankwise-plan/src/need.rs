@@ -150,7 +150,6 @@ fn judge(
     index: usize,
     need: &Need,
 ) -> Result<NeedReport, PlanError> {
-    let buffer = proposal.actual_buffer(&need.buffer);
     let mut report = NeedReport {
         need: index,
         answer: Answer::Yes,
@@ -165,7 +164,7 @@ fn judge(
     for rank in ranks(plan.world).filter(|rank| plan.is_on(&need.on, *rank)) {
         report.ranks = report.ranks.saturating_add(1);
         let needed = expressions.vector(terms, index, &need.holds, rank)?;
-        let held = evaluation.after.get(rank, buffer);
+        let held = proposal.held(&evaluation.after, rank, &need.buffer);
         let key = (held.map_or(0, address), address(&needed));
         let finding = match known.get(&key) {
             Some((_, finding)) => finding.clone(),

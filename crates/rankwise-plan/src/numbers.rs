@@ -5,18 +5,13 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use num_traits::{Signed, ToPrimitive};
 use rankwise_model::{Combine, Scalar};
 
-use crate::form::{Form, PlacedForm};
 use crate::memory::{Origins, identity, ranks};
 use crate::plan::Plan;
 use crate::term::{Factor, InputId, Origin, Placed, Term, Terms};
 use crate::values::Values;
 use crate::vector::{Content, Vector};
-
-/// Higher powers of one magnitude than this one are over- or underflows by then.
-const POWERS: usize = 2048;
 
 /// The given values of a plan's inputs, ready to be put into terms.
 #[derive(Clone, Debug)]
@@ -90,47 +85,6 @@ impl<'a> Numbers<'a> {
             Term::Cast { term, to } => Some(inner(*term, 0)?.convert(*to)),
             Term::Unnamed { .. } => None,
         }
-    }
-
-    /// The magnitude of a normal form: exact for a contribution; for a fold, a bound.
-    pub(crate) fn magnitude(&self, terms: &Terms, placed: PlacedForm) -> Option<f64> {
-        self.known_magnitude(terms, placed, &mut BTreeMap::new())
-    }
-
-    fn known_magnitude(
-        &self,
-        terms: &Terms,
-        placed: PlacedForm,
-        known: &mut BTreeMap<PlacedForm, Option<f64>>,
-    ) -> Option<f64> {
-        if let Some(magnitude) = known.get(&placed) {
-            return *magnitude;
-        }
-        let PlacedForm { form, at } = placed;
-        let mut inner =
-            |part: PlacedForm| self.known_magnitude(terms, terms.forms().shifted(part, at), known);
-        let magnitude = match terms.forms().get(form)? {
-            Form::Atom { input, origin } => {
-                let values = self.values.get(&(*input, origin.clone()));
-                values.and_then(|values| values.get(at)).map(|value| value.to_f64().abs())
-            }
-            Form::Sum { parts, .. } => parts.iter().try_fold(0.0, |total, (part, times)| {
-                Some(total + times.abs().to_f64()? * inner(*part)?)
-            }),
-            Form::Prod(parts) => parts.iter().try_fold(1.0_f64, |product, (part, power)| {
-                let magnitude = inner(*part)?;
-                Some((0..*power).take(POWERS).fold(product, |product, _| product * magnitude))
-            }),
-            Form::Extreme { parts, .. } => {
-                parts.iter().try_fold(0.0, |largest: f64, part| Some(largest.max(inner(*part)?)))
-            }
-            Form::Divided { form, .. } | Form::Cast { form, .. } => {
-                inner(PlacedForm { form: *form, at: 0 })
-            }
-            Form::Unnamed { .. } => None,
-        };
-        known.insert(placed, magnitude);
-        magnitude
     }
 
     /// The values of a vector, position by position.

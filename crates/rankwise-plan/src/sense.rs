@@ -2,10 +2,10 @@
 
 use core::fmt;
 
-use num_traits::{One, Signed};
+use num_rational::BigRational;
 use rankwise_model::{Combine, Dtype};
 
-use crate::form::exact;
+use crate::form::{exact, nearest};
 use crate::term::{Factor, Placed, Term, Terms};
 
 /// A sense of equality, strongest first.
@@ -103,7 +103,7 @@ pub(crate) struct Traits {
     /// The sense in which the term equals itself, computed twice.
     of_itself: Sense,
     rounds: Rounds,
-    /// Whether a float in it is multiplied by a factor that is no power of two.
+    /// Whether a float in it is multiplied by a factor, or cut off by a conversion.
     scales: bool,
 }
 
@@ -114,6 +114,9 @@ impl Traits {
         Self { of_itself: Sense::BitsGivenFoldOrder, rounds: Rounds::ByOrder, scales: false };
     const SCALED: Self =
         Self { of_itself: Sense::WithinBound, rounds: Rounds::ByOrder, scales: true };
+    /// By a power of two: exact but for underflow.
+    const HALVED: Self = Self { of_itself: Sense::Unique, rounds: Rounds::ByOrder, scales: false };
+    const CUT: Self = Self { of_itself: Sense::Exact, rounds: Rounds::ByOrder, scales: true };
     const NOTHING_KNOWN: Self =
         Self { of_itself: Sense::OverTheReals, rounds: Rounds::ByOrder, scales: true };
 
@@ -132,7 +135,11 @@ impl Traits {
                 inner.with(if ordered { Self::ORDERED } else { Self::UNIQUE })
             }
             Term::Combined { .. } if is_float => inner.with(Self::UNIQUE),
-            Term::Scaled { by, .. } if is_float && !is_power_of_two(by) => inner.with(Self::SCALED),
+            Term::Scaled { by, .. } if is_float => {
+                inner.with(if is_exact_reciprocal(by, dtype) { Self::HALVED } else { Self::SCALED })
+            }
+            // What was rounded may be cut off anywhere.
+            Term::Cast { .. } if inner.rounds == Rounds::ByOrder => inner.with(Self::CUT),
             _ => inner,
         }
     }
@@ -146,18 +153,15 @@ impl Traits {
     }
 }
 
-/// Whether multiplying by it is exact (barring underflow), fused or not.
-fn is_power_of_two(factor: &Factor) -> bool {
-    let ratio = match factor {
-        Factor::Reciprocal(ranks) => return ranks.get().is_power_of_two(),
-        Factor::Scalar(scalar) => exact(*scalar),
-        Factor::Constant(ratio) => Some(ratio.clone()),
-    };
-    ratio.is_some_and(|ratio| {
-        let power = |value: &num_bigint::BigInt| {
-            let magnitude = value.abs();
-            magnitude.bits() == magnitude.trailing_zeros().unwrap_or(0).saturating_add(1)
-        };
-        power(ratio.numer()) && power(ratio.denom()) || ratio.is_one()
-    })
+/// Whether it is the 1/n of an average that the element type holds exactly, so that
+/// multiplying by it is exact (barring underflow), fused or not.
+fn is_exact_reciprocal(factor: &Factor, dtype: Dtype) -> bool {
+    match factor {
+        Factor::Reciprocal(ranks) => {
+            let one = BigRational::from_integer(1.into());
+            let reciprocal = one / BigRational::from_integer(ranks.get().into());
+            nearest(dtype, &reciprocal).and_then(exact) == Some(reciprocal)
+        }
+        Factor::Scalar(_) | Factor::Constant(_) => false,
+    }
 }

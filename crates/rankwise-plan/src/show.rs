@@ -12,7 +12,7 @@ use crate::form::{Form, FormId, Multiplicity, PlacedForm};
 use crate::term::{InputId, Origin, Placed, Terms};
 use crate::vector::{Content, Gap, Run};
 
-/// More parts than this are cut in the middle.
+/// More parts than this of one fold are cut in the middle.
 const PARTS_SHOWN: usize = 6;
 
 /// Folds nested deeper than this are not written out.
@@ -85,27 +85,21 @@ impl Terms {
             Some(Form::Atom { input, origin }) => self.show_atom(*input, origin, at, count),
             Some(Form::Sum { parts, .. }) if parts.is_empty() => "0".to_string(),
             Some(Form::Sum { parts, .. }) => {
-                let texts = parts.iter().map(|(inner, times)| multiple(times, &part(inner)));
-                joined(&texts.collect::<Vec<_>>(), " + ")
+                joined(parts.iter(), " + ", |(inner, times)| multiple(times, &part(inner)))
             }
-            Some(Form::Prod(parts)) => {
-                let texts = parts.iter().map(|(inner, power)| {
-                    let text = self.bracketed(*inner, part(inner));
-                    if *power == 1 { text } else { format!("{text}^{power}") }
-                });
-                joined(&texts.collect::<Vec<_>>(), "·")
-            }
+            Some(Form::Prod(parts)) => joined(parts.iter(), "·", |(inner, power)| {
+                let text = self.bracketed(*inner, part(inner));
+                if power.is_one() { text } else { format!("{text}^{power}") }
+            }),
             Some(Form::Extreme { how, parts }) => {
                 let name = how.reduction().name();
-                format!("{name}({})", joined(&parts.iter().map(part).collect::<Vec<_>>(), ", "))
+                format!("{name}({})", joined(parts.iter(), ", ", part))
             }
             Some(Form::Divided { form, by }) => format!("div_trunc({}, {by})", inner(*form)),
             Some(Form::Cast { form, to }) => format!("cast({}, {to})", inner(*form)),
+            Some(Form::Times { form, by }) => format!("{by}·{}", inner(*form)),
             Some(Form::Unnamed { parts, .. }) => {
-                format!(
-                    "unnamed_reduction({})",
-                    joined(&parts.iter().map(part).collect::<Vec<_>>(), ", ")
-                )
+                format!("unnamed_reduction({})", joined(parts.iter(), ", ", part))
             }
         }
     }
@@ -137,16 +131,22 @@ pub(crate) fn multiple(times: &Multiplicity, text: &str) -> String {
     }
 }
 
-/// The parts with a separator; too many are cut in the middle, and counted.
-fn joined(parts: &[String], separator: &str) -> String {
-    if parts.len() <= PARTS_SHOWN {
-        return parts.join(separator);
+/// The parts with a separator; too many are cut in the middle, and counted. Only the
+/// parts that are shown are written.
+fn joined<T>(
+    parts: impl ExactSizeIterator<Item = T> + DoubleEndedIterator,
+    separator: &str,
+    mut write: impl FnMut(T) -> String,
+) -> String {
+    let count = parts.len();
+    if count <= PARTS_SHOWN {
+        return parts.map(write).collect::<Vec<_>>().join(separator);
     }
-    let (head, last) = (parts.iter().take(3), parts.iter().next_back());
-    let mut shown: Vec<&str> = head.map(String::as_str).collect();
-    shown.push("…");
-    shown.extend(last.map(String::as_str));
-    format!("{} ({} parts)", shown.join(separator), parts.len())
+    let mut parts = parts;
+    let mut shown: Vec<String> = parts.by_ref().take(3).map(&mut write).collect();
+    shown.push("…".to_string());
+    shown.extend(parts.next_back().map(&mut write));
+    format!("{} ({count} parts)", shown.join(separator))
 }
 
 /// The reduction of a fold, as evidence names it.

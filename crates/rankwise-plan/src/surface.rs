@@ -2,16 +2,30 @@
 
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use rankwise_topology::WorldRank;
+
 use crate::evaluate::Evaluation;
+use crate::memory::Memory;
 use crate::plan::{Plan, Proposal};
+use crate::vector::Vector;
 
 impl Proposal {
-    /// The buffer that the rest of the plan calls `public`.
-    pub fn actual_buffer<'s>(&'s self, public: &'s str) -> &'s str {
-        let renamed = self.renames.iter().find(|(_, name)| *name == public);
-        renamed.map_or(public, |(actual, _)| actual)
+    /// What `rank` holds in the buffer that the rest of the plan calls `public`. A
+    /// buffer that was renamed no longer answers to its old name.
+    pub fn held<'m>(
+        &self,
+        memory: &'m Memory,
+        rank: WorldRank,
+        public: &str,
+    ) -> Option<&'m Arc<Vector>> {
+        match self.renames.iter().find(|(_, name)| *name == public) {
+            Some((actual, _)) => memory.get(rank, actual),
+            None if self.renames.contains_key(public) => None,
+            None => memory.get(rank, public),
+        }
     }
 
     /// What the rest of the plan calls the buffer `actual`.

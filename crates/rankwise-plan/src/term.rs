@@ -22,13 +22,14 @@ use rankwise_model::{Combine, Dtype, GroupSize, Scalar};
 use rankwise_topology::WorldRank;
 
 use crate::form::Forms;
+use crate::limits::PIECES;
 use crate::sense::Traits;
 
-/// A term of one [`Terms`].
+/// A term of one [`Terms`]; of another it means some other term, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TermId(u32);
 
-/// An input of one [`Terms`].
+/// An input of one [`Terms`]; of another it means some other input, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InputId(u32);
 
@@ -149,6 +150,8 @@ pub struct Terms {
     terms: Vec<Entry>,
     ids: BTreeMap<Term, TermId>,
     forms: Forms,
+    /// Runs and parts of folds made so far, against [`limits::PIECES`](crate::limits::PIECES).
+    pieces: u64,
 }
 
 impl Terms {
@@ -172,7 +175,7 @@ impl Terms {
         self.inputs.get(usize::try_from(input.0).ok()?)
     }
 
-    /// The term behind an id; `None` for an id of another `Terms`.
+    /// The term behind an id that this `Terms` gave out.
     pub fn get(&self, id: TermId) -> Option<&Term> {
         self.entry(id).map(|entry| &entry.term)
     }
@@ -239,6 +242,14 @@ impl Terms {
             return placed;
         }
         self.wrapped(placed, Some(to), |term| Term::Cast { term, to })
+    }
+
+    /// Counts `pieces` more runs or parts; false when there are too many of them.
+    #[must_use]
+    pub(crate) fn spend(&mut self, pieces: usize) -> bool {
+        let pieces = u64::try_from(pieces).unwrap_or(u64::MAX);
+        self.pieces = self.pieces.saturating_add(pieces);
+        self.pieces <= PIECES
     }
 
     fn wrapped(

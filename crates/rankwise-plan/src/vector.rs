@@ -86,6 +86,11 @@ impl Vector {
         self.runs.last().map_or(0, |run| run.positions.end)
     }
 
+    /// Whether any position is promised to hold a value.
+    pub fn promises_any(&self) -> bool {
+        self.runs.iter().any(|run| !run.is_gap())
+    }
+
     /// The runs, in order; adjacent ones never continue each other.
     pub fn runs(&self) -> &[Run] {
         &self.runs
@@ -167,6 +172,11 @@ impl Vector {
 }
 
 impl Run {
+    /// Whether nothing is promised of its positions.
+    pub const fn is_gap(&self) -> bool {
+        matches!(self.content, Content::Gap(_))
+    }
+
     /// The number of positions.
     pub const fn count(&self) -> u64 {
         self.positions.end.saturating_sub(self.positions.start)

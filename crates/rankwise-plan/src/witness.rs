@@ -11,10 +11,10 @@ use core::hash::{Hash, Hasher};
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
-use num_traits::{One, Zero};
+use num_traits::{One, ToPrimitive, Zero};
 use rankwise_model::{Combine, Dtype, DtypeClass, Scalar};
 
-use crate::form::{Form, PlacedForm, within};
+use crate::form::{Form, PlacedForm, exact, nearest, within};
 use crate::term::Terms;
 
 /// How many random inputs are tried.
@@ -93,7 +93,7 @@ impl Draw<'_> {
                 let mut product: Option<Typed> = None;
                 for (part, power) in parts {
                     let Typed { value, dtype } = self.value(shifted(part))?;
-                    let power = Some(*power).filter(|power| *power <= HIGHEST_POWER)?;
+                    let power = power.to_u64().filter(|power| *power <= HIGHEST_POWER)?;
                     let mut running = product.map_or_else(BigRational::one, |typed| typed.value);
                     for _ in 0..power {
                         running = Typed::of(dtype, running * &value).value;
@@ -119,12 +119,18 @@ impl Draw<'_> {
                 let quotient = (value / BigRational::from_integer((*by).into())).trunc();
                 Some(Typed { value: quotient, dtype })
             }
-            // Any function will do that gives equal results for equal values.
             Form::Cast { form, to } => {
-                let value = self.value(PlacedForm { form: *form, at })?.value;
-                Some(self.random(*to, &value))
+                let Typed { value, .. } = self.value(PlacedForm { form: *form, at })?;
+                let converted = match (value.is_integer(), to.is_float()) {
+                    // Low bits of an integer; the nearest float; of a fraction nothing
+                    // is claimed, since how it came about decides how it is cut.
+                    (true, false) => value,
+                    (_, true) => exact(nearest(*to, &value)?)?,
+                    (false, false) => return None,
+                };
+                Some(Typed::of(*to, converted))
             }
-            Form::Unnamed { .. } => None,
+            Form::Times { .. } | Form::Unnamed { .. } => None,
         }
     }
 
@@ -135,11 +141,19 @@ impl Draw<'_> {
         let bits = mixer.finish();
         let value = match Scalar::from_bits(dtype, bits).to_integer() {
             Some(integer) => BigInt::from(integer),
-            // A float stands for a real number: some whole number of either sign.
-            None => BigInt::from(bits.cast_signed() >> 32),
+            // A float stands for a real number: some whole number of either sign that
+            // the type holds.
+            None => {
+                let DtypeClass::Float { precision } = dtype.class() else { return zero(dtype) };
+                BigInt::from(bits.cast_signed() >> 63_u32.saturating_sub(precision))
+            }
         };
         Typed { value: BigRational::from_integer(value), dtype }
     }
+}
+
+fn zero(dtype: Dtype) -> Typed {
+    Typed { value: BigRational::zero(), dtype }
 }
 
 impl Typed {

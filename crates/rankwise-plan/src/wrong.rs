@@ -58,6 +58,8 @@ pub enum Wrong {
         /// The contribution.
         found: String,
     },
+    /// The sum, where the average is needed.
+    NotAveraged,
     /// The right value, a whole number of times.
     Repeated {
         /// How many times.
@@ -126,6 +128,7 @@ impl Wrong {
             Self::OtherInput { .. } => "other_input",
             Self::OtherReduction { .. } => "other_reduction",
             Self::Unreduced { .. } => "unreduced",
+            Self::NotAveraged => "not_averaged",
             Self::Repeated { .. } => "repeated",
             Self::Scaled { .. } => "scaled",
             Self::Duplicate { .. } => "duplicate",
@@ -155,6 +158,7 @@ impl fmt::Display for Wrong {
             }
             Self::OtherReduction { found, needed } => write!(f, "{found} where {needed} is needed"),
             Self::Unreduced { found } => write!(f, "unreduced: {found} alone"),
+            Self::NotAveraged => f.write_str("the sum, where the average is needed"),
             Self::Repeated { times } => write!(f, "repeated: {times} times what is needed"),
             Self::Scaled { by } => write!(f, "scaled: {by} times what is needed"),
             Self::Duplicate { part, times, needed } => {
@@ -224,6 +228,11 @@ impl Differ<'_> {
         if found.form == needed.form {
             return alloc::vec![Wrong::OutOfPlace { found: found.at, needed: needed.at }];
         }
+        if let Some(Form::Divided { form, .. }) = forms.get(needed.form)
+            && found == (PlacedForm { form: *form, at: needed.at })
+        {
+            return alloc::vec![Wrong::NotAveraged];
+        }
         let (have, want) = (self.parts(found), self.parts(needed));
         let one_origin = |parts: &Parts| {
             (parts.parts.len() == 1).then(|| parts.parts.keys().next().copied()).flatten()
@@ -253,6 +262,10 @@ impl Differ<'_> {
             return alloc::vec![Wrong::Different];
         }
         if same_parts && let Some(ratio) = common_ratio(&have.parts, &want.parts) {
+            let averaged = ratio == Multiplicity::from_integer(want.parts.len().into());
+            if averaged && have.parts.len() > 1 && have.parts.values().all(One::is_one) {
+                return alloc::vec![Wrong::NotAveraged];
+            }
             let whole = ratio.is_integer() && ratio > Multiplicity::one();
             let text = ratio.to_string();
             return alloc::vec![if whole {
@@ -308,7 +321,9 @@ impl Differ<'_> {
                 how: Combine::Prod,
                 parts: parts
                     .iter()
-                    .map(|(part, power)| (shift(part), Multiplicity::from_integer((*power).into())))
+                    .map(|(part, power)| {
+                        (shift(part), Multiplicity::from_integer(power.clone().into()))
+                    })
                     .collect(),
             },
             Some(Form::Extreme { how, parts }) => Parts {
@@ -351,7 +366,7 @@ impl Differ<'_> {
         let forms = self.terms.forms();
         let (have, want) = (forms.casts_of(found.form), forms.casts_of(needed.form));
         let differing = have.symmetric_difference(&want).next().copied()?;
-        let other = self.input_type(found.form).unwrap_or(differing);
+        let other = self.input_type(found.form).filter(|other| *other != differing)?;
         Some(if have.contains(&differing) {
             Wrong::ElementType { found: differing, needed: other }
         } else {
@@ -406,7 +421,11 @@ impl Forms {
             Some(Form::Sum { parts, .. }) => parts.keys().map(|part| part.form).collect(),
             Some(Form::Prod(parts)) => parts.keys().map(|part| part.form).collect(),
             Some(Form::Extreme { parts, .. }) => parts.iter().map(|part| part.form).collect(),
-            Some(Form::Divided { form, .. } | Form::Cast { form, .. }) => alloc::vec![*form],
+            Some(
+                Form::Divided { form, .. } | Form::Cast { form, .. } | Form::Times { form, .. },
+            ) => {
+                alloc::vec![*form]
+            }
             Some(Form::Unnamed { parts, .. }) => parts.iter().map(|part| part.form).collect(),
         }
     }

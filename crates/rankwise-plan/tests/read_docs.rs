@@ -70,6 +70,7 @@ fn the_limits_of_the_page_are_the_limits() {
         ("all inputs together | 2^24", limits::LITERAL_ELEMENTS, 1 << 24),
         ("all proposals together | 10^6", limits::STEPS, 1_000_000),
         ("a proposal times ranks | 2^26", limits::RANK_STEPS, 1 << 26),
+        ("in one evaluation | 2^24", limits::PIECES, 1 << 24),
         ("an input to one value | 512", u64::from(limits::TERM_DEPTH), 512),
         ("buffers of one step | 2^20", limits::ARGUMENTS, 1 << 20),
         ("`holds` inside one another | 64", limits::HOLDS_DEPTH as u64, 64),

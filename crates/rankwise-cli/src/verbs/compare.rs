@@ -150,6 +150,8 @@ impl<'a> Pair<'a> {
         match self.comparison.summary() {
             Summary::OnlyFirst => format!("only {left} satisfies every need"),
             Summary::OnlySecond => format!("only {right} satisfies every need"),
+            Summary::NotFirst => format!("{left} does not satisfy every need, {right} is unknown"),
+            Summary::NotSecond => format!("{right} does not satisfy every need, {left} is unknown"),
             summary => summary.words().to_owned(),
         }
     }

@@ -66,7 +66,8 @@ fn wanted(loaded: &Loaded, proposal: &Proposal) -> Result<Vec<Wanted>, Box<Unusa
     let mut wanted = Vec::new();
     for buffer in names {
         for rank in World::new(plan.world).ranks() {
-            if evaluation.after.get(rank, proposal.actual_buffer(&buffer)).is_some() {
+            let held = proposal.held(&evaluation.after, rank, &buffer);
+            if held.is_some_and(|held| held.promises_any()) {
                 wanted.push(Wanted { rank, buffer: buffer.clone() });
             }
         }

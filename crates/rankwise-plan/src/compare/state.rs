@@ -117,9 +117,8 @@ impl StateReport {
         };
         for Pair { place, ranks } in &pairs {
             for buffer in &surface.compared {
-                let held = [(left, ranks[0]), (right, ranks[1])].map(|(side, rank)| {
-                    side.evaluation.after.get(rank, side.proposal.actual_buffer(buffer))
-                });
+                let held = [(left, ranks[0]), (right, ranks[1])]
+                    .map(|(side, rank)| side.proposal.held(&side.evaluation.after, rank, buffer));
                 let found = walk.compare(held.map(|held| held.map(AsRef::as_ref)));
                 if let Some(Found { positions, texts: [first, second], certain }) = found {
                     let (place, buffer, ranks) = (place.clone(), buffer.clone(), *ranks);

@@ -47,7 +47,7 @@ pub enum Unsettled {
 
 impl fmt::Display for Unsettled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let which = |side: usize| if side == 0 { "A" } else { "B" };
+        let which = |side: usize| if side == 0 { "the first plan" } else { "the second plan" };
         match self {
             Self::Devices { side } => {
                 write!(

@@ -37,6 +37,7 @@ impl Machine<'_> {
             let mut folds = Folds { terms: &mut *self.terms, scalars: &scalars, ranks };
             build.folded(call.reduction, &mut folds)
         });
+        let folded = folded.transpose()?;
 
         // Where no block depends on the reader, all readers share one output.
         let shared = matches!(operation.kind().row().start, Start::Zero);
@@ -50,7 +51,13 @@ impl Machine<'_> {
             let known = output.take().filter(|_| shared);
             let made = match known {
                 Some(vector) => vector,
-                None => Arc::new(build.output(&rank, folded.as_ref())?),
+                None => {
+                    let made = build.output(&rank, folded.as_ref())?;
+                    if !self.terms.spend(made.runs().len()) {
+                        return Err(at.too_much_work());
+                    }
+                    Arc::new(made)
+                }
             };
             output = Some(Arc::clone(&made));
             outputs.push((rank, Some(made)));
@@ -64,7 +71,10 @@ impl Machine<'_> {
                     let gap = Content::Gap(Gap::OnRootOnly { step: at.index });
                     Arc::new(Vector::of(dtype, promised, gap))
                 }
-                Some(output) if call.in_place() => in_place(at, &rank, output)?,
+                Some(output) if call.in_place() => {
+                    let before = self.memory.get(world_rank, &call.recv).map(AsRef::as_ref);
+                    in_place(at, &rank, before, output)?
+                }
                 Some(output) => output,
             };
             self.write(at, world_rank, &call.recv, vector)?;
@@ -104,7 +114,11 @@ impl Machine<'_> {
                     Fault::Contradiction,
                     None,
                     format!("buffer `{}` of {found} elements on rank {world_rank}", call.send),
-                    format!("a multiple of {counts_long}: {operation} over {} ranks", group.size()),
+                    format!(
+                        "a multiple of {counts_long}: {} over {} ranks",
+                        call.kind,
+                        group.size()
+                    ),
                 ));
             }
             match agreed {
@@ -123,13 +137,13 @@ impl Machine<'_> {
         }
         let (count, dtype, _) = agreed.ok_or_else(|| no_in_place(at, call))?;
         if let Some(stated) = call.count.filter(|stated| *stated != count) {
-            let means = operation.kind().row().count;
+            let (kind, means) = (call.kind, call.kind.row().count);
             return Err(at.error(
                 Fault::Contradiction,
                 call.count_span,
                 format!("count {stated}"),
                 format!(
-                    "{count}: for {operation} the count is {means}, and `{}` is that long",
+                    "{count}: for {kind} the count is {means}, and `{}` is that long",
                     call.send
                 ),
             ));
@@ -245,14 +259,23 @@ pub(crate) fn parse_scalars(
 }
 
 /// The output of an in-place call as the buffer that it was made in.
-fn in_place(at: &At<'_>, rank: &RankLayout, output: Arc<Vector>) -> Result<Arc<Vector>, PlanError> {
+///
+/// What lies around the output survives where the call only reads it; a reduction may
+/// use it as scratch.
+fn in_place(
+    at: &At<'_>,
+    rank: &RankLayout,
+    before: Option<&Vector>,
+    output: Arc<Vector>,
+) -> Result<Arc<Vector>, PlanError> {
     let Some(relation) = rank.in_place().filter(|relation| relation.buffer_len > output.count())
     else {
         return Ok(output);
     };
     let gap = Content::Gap(Gap::Clobbered { step: at.index });
+    let kept = before.filter(|_| !rank.layout().operation().kind().reduces());
     let lost = Vector::of(output.dtype(), relation.buffer_len, gap);
-    lost.replaced(relation.output.start, &output).map(Arc::new).ok_or_else(|| {
+    kept.unwrap_or(&lost).replaced(relation.output.start, &output).map(Arc::new).ok_or_else(|| {
         let found = format!("an {} of {} elements", Side::Output, output.count());
         at.error(Fault::Overflow, None, found, format!("at most {}", relation.buffer_len))
     })
@@ -268,15 +291,22 @@ struct Build<'a> {
 
 impl Build<'_> {
     /// All inputs folded, from end to end: once, whoever reads which part of it.
-    fn folded(&self, reduction: Option<Reduction>, folds: &mut Folds<'_>) -> Vector {
+    fn folded(
+        &self,
+        reduction: Option<Reduction>,
+        folds: &mut Folds<'_>,
+    ) -> Result<Vector, PlanError> {
         let inputs: Vec<&Vector> = self.vectors.iter().flatten().map(AsRef::as_ref).collect();
         let place = u64::try_from(self.at.index).unwrap_or(u64::MAX);
         let mut folded = Vector::empty(self.dtype);
         for (positions, contents) in side_by_side(&inputs) {
+            if !folds.terms.spend(contents.len()) {
+                return Err(self.at.too_much_work());
+            }
             let content = folds.fold(reduction, self.dtype, place, self.at.index, &contents);
             folded.push(positions.end.saturating_sub(positions.start), content);
         }
-        folded
+        Ok(folded)
     }
 
     fn output(&self, rank: &RankLayout, folded: Option<&Vector>) -> Result<Vector, PlanError> {

@@ -97,7 +97,7 @@ impl Machine<'_> {
     }
 
     fn concatenated(
-        &self,
+        &mut self,
         at: &At<'_>,
         rank: WorldRank,
         from: &[String],
@@ -108,6 +108,9 @@ impl Machine<'_> {
             if whole.count().checked_add(buffer.count()).is_none() {
                 let found = format!("{} + {} elements", whole.count(), buffer.count());
                 return Err(at.error(Fault::Overflow, None, found, "a length below 2^64"));
+            }
+            if !self.terms.spend(buffer.runs().len()) {
+                return Err(at.too_much_work());
             }
             whole.extend(&buffer);
         }

@@ -179,7 +179,18 @@ impl<'a> Expressions<'a> {
             for member in group.members() {
                 parts.push(this.value(terms, inner, *member)?);
             }
-            let dtype = parts.first().map_or(Dtype::U8, |part| part.dtype());
+            let (dtype, count) =
+                parts.first().map_or((Dtype::U8, 0), |part| (part.dtype(), part.count()));
+            for part in &parts {
+                if (part.dtype(), part.count()) != (dtype, count) {
+                    return Err(this.error(
+                        expr,
+                        Fault::Contradiction,
+                        format!("{} elements of {} to combine", part.count(), part.dtype()),
+                        format!("{count} of {dtype}, as on the first rank of the group"),
+                    ));
+                }
+            }
             let scalars = match reduction {
                 Reduction::PreMulSum => parse_scalars(dtype, group.size(), scalars)
                     .map_err(|(found, expected)| this.error(expr, Fault::Value, found, expected))?,
