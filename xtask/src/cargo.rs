@@ -4,7 +4,7 @@ use std::env;
 use std::process::{Command, Stdio};
 
 use crate::outcome::{Done, Failure, Outcome};
-use crate::workspace::Workspace;
+use crate::workspace::{Builds, Workspace};
 
 /// The manifests of crates that live in this repository but outside the workspace.
 pub(crate) const ELSEWHERE: [&str; 2] = ["fuzz/Cargo.toml", "tests/outside/Cargo.toml"];
@@ -20,14 +20,16 @@ pub(crate) fn command() -> Command {
 pub(crate) fn at_root(workspace: &Workspace) -> Command {
     let mut command = command();
     command.current_dir(&workspace.root);
+    if workspace.builds == Builds::Once {
+        command.env("CARGO_INCREMENTAL", "0");
+    }
     command
 }
 
-/// Gives a build outside our workspace the `test` profile of our root manifest, so
-/// that it takes every dependency as `cargo test` has just compiled it.
-pub(crate) fn built_like_tests(command: &mut Command) -> &mut Command {
-    command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
-    command.env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
+/// Gives a build outside our workspace what the root manifest gives to every
+/// dependency, so that it takes them as the other steps have compiled them.
+pub(crate) fn beside_workspace(command: &mut Command) -> &mut Command {
+    command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0").env("CARGO_PROFILE_DEV_DEBUG", "false")
 }
 
 /// Shows the command, runs it, and fails unless it succeeds.

@@ -9,6 +9,6 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
     let mut command = cargo::at_root(workspace);
     command.args(["test", "--manifest-path", "tests/outside/Cargo.toml", "--target-dir"]);
     command.arg(&workspace.target);
-    cargo::run(cargo::built_like_tests(&mut command))?;
+    cargo::run(cargo::beside_workspace(&mut command))?;
     Ok(Done::Ran("built and tested".to_owned()))
 }

@@ -31,8 +31,7 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
     // What a package can lack (a file, a feature, a dependency) shows in a check.
     command.args(["check", "--workspace", "--manifest-path"]);
     command.arg(folder.join("Cargo.toml")).arg("--target-dir").arg(&workspace.target);
-    // As the root manifest has it, for the sake of what the other checks left.
-    cargo::run(command.env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only"))?;
+    cargo::run(cargo::beside_workspace(&mut command))?;
     let packed = plural(workspace.published().count(), "crate");
     Ok(Done::Ran(format!("{packed} compile from the packages in target/package")))
 }

@@ -8,7 +8,7 @@ use crate::cargo;
 use crate::outcome::Failure;
 
 /// Every member, and where things are.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Workspace {
     /// The folder of the root manifest.
     pub(crate) root: PathBuf,
@@ -16,6 +16,17 @@ pub(crate) struct Workspace {
     pub(crate) target: PathBuf,
     /// The members, in cargo's order.
     pub(crate) packages: Vec<Package>,
+    /// What builds are for.
+    pub(crate) builds: Builds,
+}
+
+/// Whether what is compiled will be compiled again after a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Builds {
+    /// It will; what makes that quick is worth its time.
+    Repeated,
+    /// It will not.
+    Once,
 }
 
 /// A member of the workspace.
@@ -76,6 +87,7 @@ impl Workspace {
         Some(Self {
             root: path("workspace_root")?,
             target: path("target_directory")?,
+            builds: Builds::Repeated,
             packages: packages.iter().map(Package::parse).collect::<Option<_>>()?,
         })
     }
