@@ -359,11 +359,12 @@ const fn holds_all_of(wide: Dtype, narrow: Dtype) -> bool {
             precision >= bits && !matches!(wide, Dtype::F8E4M3 | Dtype::F8E5M2)
         }
         // The exponents of bf16 are those of f32; f16 holds both fp8 types.
-        (Float { .. }, Float { .. }) => match (wide, narrow) {
-            (Dtype::F64, _) | (Dtype::F32, Dtype::F16 | Dtype::Bf16) => true,
-            (Dtype::F32 | Dtype::F16 | Dtype::Bf16, Dtype::F8E4M3 | Dtype::F8E5M2) => true,
-            _ => false,
-        },
+        (Float { .. }, Float { .. }) => {
+            use Dtype::{Bf16, F8E4M3, F8E5M2, F16, F32, F64};
+            let halves = matches!((wide, narrow), (F32, F16 | Bf16));
+            let eighths = matches!((wide, narrow), (F32 | F16 | Bf16, F8E4M3 | F8E5M2));
+            halves || eighths || matches!(wide, F64)
+        }
         (Integer { .. }, Float { .. }) => false,
     }
 }
