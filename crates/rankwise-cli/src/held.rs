@@ -7,7 +7,7 @@ use rankwise_model::Scalar;
 use rankwise_plan::numbers::Numbers;
 use rankwise_plan::plan::Plan;
 use rankwise_plan::term::Terms;
-use rankwise_plan::vector::{Content, Run, Vector, side_by_side};
+use rankwise_plan::vector::{Content, Run, Vector};
 use rankwise_topology::WorldRank;
 use serde::Serialize;
 
@@ -68,19 +68,6 @@ pub(crate) struct View<'a> {
 pub(crate) struct Class {
     pub(crate) ranks: Vec<WorldRank>,
     pub(crate) vector: Arc<Vector>,
-}
-
-/// Whether two vectors hold the same: equal normal forms, run by run.
-pub(crate) fn same(terms: &Terms, one: &Vector, other: &Vector) -> bool {
-    let vectors = [one, other];
-    one.count() == other.count()
-        && side_by_side(&vectors).all(|(_, contents)| match contents.as_slice() {
-            [Content::Term(one), Content::Term(other)] => {
-                let forms = terms.forms();
-                forms.of(*one).is_some() && forms.of(*one) == forms.of(*other)
-            }
-            contents => contents.iter().all(|content| matches!(content, Content::Gap(_))),
-        })
 }
 
 /// Puts ranks together whose vector is one and the same, in order of the first of each.

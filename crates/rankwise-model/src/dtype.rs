@@ -4,6 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use crate::element::Element;
+use crate::spelling::{without_prefix, write_unknown};
 
 /// An element type known at run time.
 ///
@@ -163,12 +164,7 @@ pub struct UnknownDtype;
 
 impl fmt::Display for UnknownDtype {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("unknown element type; known are")?;
-        for (index, dtype) in Dtype::ALL.into_iter().enumerate() {
-            f.write_str(if index == 0 { " " } else { ", " })?;
-            f.write_str(dtype.name())?;
-        }
-        Ok(())
+        write_unknown(f, "element type", Dtype::ALL.into_iter().map(Dtype::name))
     }
 }
 
@@ -212,13 +208,7 @@ impl FromStr for Dtype {
             ("e5m2", Dtype::F8E5M2),
             ("char", Dtype::I8),
         ];
-        let bare = ["nccl", "torch."]
-            .into_iter()
-            .find_map(|prefix| {
-                let head = word.get(..prefix.len())?;
-                if head.eq_ignore_ascii_case(prefix) { word.get(prefix.len()..) } else { None }
-            })
-            .unwrap_or(word);
+        let bare = without_prefix(word, &["nccl", "torch."]);
         Self::ALL
             .into_iter()
             .map(|dtype| (dtype.name(), dtype))

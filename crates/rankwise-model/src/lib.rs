@@ -62,6 +62,7 @@ pub mod rank;
 pub mod reduction;
 pub mod reference;
 pub mod scalar;
+mod spelling;
 
 pub use dtype::{Dtype, DtypeClass, ElementVisitor};
 pub use element::Element;

@@ -8,6 +8,7 @@ use core::str::FromStr;
 
 use crate::rank::Rank;
 use crate::reduction::Reduction;
+use crate::spelling::{without_prefix, write_unknown};
 
 /// One communication as the whole group sees it.
 ///
@@ -409,12 +410,7 @@ pub struct UnknownOperation;
 
 impl fmt::Display for UnknownOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("unknown operation; known are")?;
-        for (index, kind) in OperationKind::ALL.into_iter().enumerate() {
-            f.write_str(if index == 0 { " " } else { ", " })?;
-            f.write_str(kind.name())?;
-        }
-        Ok(())
+        write_unknown(f, "operation", OperationKind::ALL.into_iter().map(OperationKind::name))
     }
 }
 
@@ -439,13 +435,7 @@ impl FromStr for OperationKind {
             ("sendrecv", OperationKind::Message),
             ("message", OperationKind::Message),
         ];
-        let bare = ["nccl", "mpi_"]
-            .into_iter()
-            .find_map(|prefix| {
-                let head = word.get(..prefix.len())?;
-                if head.eq_ignore_ascii_case(prefix) { word.get(prefix.len()..) } else { None }
-            })
-            .unwrap_or(word);
+        let bare = without_prefix(word, &["nccl", "mpi_"]);
         Self::ALL
             .into_iter()
             .map(|kind| (kind.name(), kind))

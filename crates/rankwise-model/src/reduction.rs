@@ -4,6 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use crate::dtype::Dtype;
+use crate::spelling::write_unknown;
 
 /// A named reduction. There is no default: the word *reduction* alone names none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -153,12 +154,7 @@ pub struct UnknownReduction;
 
 impl fmt::Display for UnknownReduction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("unknown reduction; known are")?;
-        for (index, reduction) in Reduction::ALL.into_iter().enumerate() {
-            f.write_str(if index == 0 { " " } else { ", " })?;
-            f.write_str(reduction.name())?;
-        }
-        Ok(())
+        write_unknown(f, "reduction", Reduction::ALL.into_iter().map(Reduction::name))
     }
 }
 

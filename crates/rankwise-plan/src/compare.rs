@@ -127,7 +127,7 @@ pub fn compare(
     let other = Evaluated { plan: right.0, proposal: right.1, evaluation: &second };
     let surface = Surface::of(&one, &other);
     let state = StateReport::of(&one, &other, &surface, terms);
-    let unsettled = unsettled::unsettled(&one, &other, &surface, &state);
+    let unsettled = unsettled::unsettled(&one, &other, &state);
     let written: BTreeSet<String> = one.written().union(&other.written()).cloned().collect();
     let not_compared =
         written.into_iter().filter(|name| !surface.compared.contains(name)).collect();

@@ -15,6 +15,8 @@ use rankwise_topology::{Device, MapError, RankMap, WorldRank};
 use crate::memory::ranks;
 use crate::need::{Answer, NeedReport};
 use crate::plan::{At, Attachment, Expr, ExprKind, Need, On, Plan};
+use crate::term::Terms;
+use crate::vector::{Content, Vector, side_by_side};
 
 /// Why a plan cannot be relabelled so.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +101,19 @@ pub fn relabel(plan: &Plan, devices: &[&str]) -> Result<Plan, RelabelError> {
         }
     }
     Ok(relabelled)
+}
+
+/// Whether two vectors hold the same: equal normal forms, run by run, and gaps in the
+/// same places.
+pub fn holds_the_same(terms: &Terms, one: &Vector, other: &Vector) -> bool {
+    one.count() == other.count()
+        && side_by_side(&[one, other]).all(|(_, contents)| match contents.as_slice() {
+            [Content::Term(one), Content::Term(other)] => {
+                let forms = terms.forms();
+                forms.of(*one).is_some() && forms.of(*one) == forms.of(*other)
+            }
+            contents => contents.iter().all(|content| matches!(content, Content::Gap(_))),
+        })
 }
 
 /// By what a need says where data is.

@@ -5,7 +5,7 @@ use rankwise_plan::evaluate::{Evaluation, evaluate};
 use rankwise_plan::need::{NeedsReport, judge_needs};
 use rankwise_plan::numbers::Numbers;
 use rankwise_plan::plan::{Need, Plan, Proposal};
-use rankwise_plan::relabel::{Effect, Names, relabel};
+use rankwise_plan::relabel::{Effect, Names, holds_the_same, relabel};
 use rankwise_plan::term::Terms;
 use rankwise_plan::vector::Vector;
 use rankwise_topology::{World, WorldRank};
@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::args::PlanRef;
 use crate::command::{Answer, Asked, Failure};
 use crate::exit::Exit;
-use crate::held::{Class, Detail, HeldData, View, same};
+use crate::held::{Class, Detail, HeldData, View};
 use crate::load::Loaded;
 use crate::needs;
 use crate::page::Page;
@@ -175,7 +175,7 @@ impl Relabelled<'_> {
         let before = self.before.held(place.rank_before, buffer);
         let after = self.after.held(place.rank_after, buffer);
         match (before, after) {
-            (Some(before), Some(after)) => same(&self.terms, before, after),
+            (Some(before), Some(after)) => holds_the_same(&self.terms, before, after),
             (before, after) => before.is_none() && after.is_none(),
         }
     }

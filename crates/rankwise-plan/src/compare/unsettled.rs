@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::plan::{Act, LocalAct, Proposal};
-use crate::surface::{Evaluated, Surface};
+use crate::surface::Evaluated;
 
 use super::state::{State, StateReport};
 
@@ -76,7 +76,6 @@ impl fmt::Display for Unsettled {
 pub(super) fn unsettled(
     left: &Evaluated<'_>,
     right: &Evaluated<'_>,
-    _surface: &Surface,
     state: &StateReport,
 ) -> Vec<Unsettled> {
     let mut found: BTreeSet<Unsettled> = BTreeSet::new();
