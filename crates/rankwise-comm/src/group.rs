@@ -1,0 +1,104 @@
+//! Several calls as one unit.
+
+use core::cell::RefCell;
+
+use crate::calls::Calls;
+use crate::checked::{Caller, CheckedCall};
+use crate::communicator::Communicator;
+use crate::error::Error;
+use crate::on::On;
+use crate::post::Post;
+
+/// Calls that are collected and submitted as one unit when the closure returns `Ok`
+/// (`ncclGroupStart` … `ncclGroupEnd`).
+///
+/// They are logically concurrent: the order in which they stand means nothing, so two
+/// ranks that each send before they receive do not wait in a circle. None may read or
+/// write what another writes; the borrow checker sees to it, since every buffer stays
+/// borrowed until the group is submitted.
+///
+/// An error or a panic in the closure submits nothing. A group cannot leave its
+/// closure, its thread or an `await`.
+///
+/// ```
+/// use rankwise_comm::prelude::*;
+///
+/// fn ring<C: Communicator>(
+///     comm: &C,
+///     mine: &Buffer<f32, C::Memory>,
+///     theirs: &mut Buffer<f32, C::Memory>,
+/// ) -> Result<(), Error> {
+///     let (own, ranks) = (comm.rank().index(), comm.ranks().get());
+///     let at = |rank: u32| comm.ranks().rank(rank % ranks).unwrap();
+///     comm.group(|group| {
+///         group.send(at(own + 1), mine)?;
+///         group.recv(at(own + ranks - 1), theirs)
+///     })
+/// }
+/// ```
+pub struct Group<'env, C: Communicator> {
+    on: On<'env, C>,
+    posts: RefCell<Vec<Post<'env, C>>>,
+}
+
+/// A group, for calls on another communicator or stream than its own.
+pub struct Joined<'g, 'env, C: Communicator> {
+    group: &'g Group<'env, C>,
+    on: On<'env, C>,
+}
+
+impl<'env, C: Communicator> Group<'env, C> {
+    pub(crate) const fn new(on: On<'env, C>) -> Self {
+        Self {
+            on,
+            posts: RefCell::new(Vec::new()),
+        }
+    }
+
+    /// Calls of this group on another communicator or stream.
+    pub fn on(&self, comm: &'env C, stream: &'env C::Stream) -> Joined<'_, 'env, C> {
+        Joined {
+            group: self,
+            on: On::new(comm, stream),
+        }
+    }
+
+    pub(crate) fn submit(self) -> Result<(), Error> {
+        let posts = self.posts.into_inner();
+        if posts.is_empty() {
+            Ok(())
+        } else {
+            C::submit(&posts)
+        }
+    }
+
+    fn collect(&self, on: &On<'env, C>, call: CheckedCall<'env, C::Memory>) -> Result<(), Error> {
+        let post = Post::new(on.comm(), on.stream(), call)?;
+        self.posts.borrow_mut().push(post);
+        Ok(())
+    }
+}
+
+impl<'env, C: Communicator> Calls<'env> for Group<'env, C> {
+    type Memory = C::Memory;
+
+    fn caller(&self) -> Caller<'_> {
+        self.on.caller()
+    }
+
+    fn post(&self, call: CheckedCall<'env, C::Memory>) -> Result<(), Error> {
+        self.collect(&self.on, call)
+    }
+}
+
+impl<'env, C: Communicator> Calls<'env> for Joined<'_, 'env, C> {
+    type Memory = C::Memory;
+
+    fn caller(&self) -> Caller<'_> {
+        self.on.caller()
+    }
+
+    fn post(&self, call: CheckedCall<'env, C::Memory>) -> Result<(), Error> {
+        self.group.collect(&self.on, call)
+    }
+}
