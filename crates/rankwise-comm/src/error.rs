@@ -142,8 +142,8 @@ pub enum Fault {
         /// Those of the communicator.
         needed: (Rank, GroupSize, DeviceOrdinal),
     },
-    /// A stream or fence that belongs to another rank or another backend.
-    ForeignStream {
+    /// A stream, fence or memory that belongs to another rank, world or backend.
+    Foreign {
         /// What was found, in words.
         found: String,
         /// What is needed, in words.
@@ -413,7 +413,7 @@ impl fmt::Display for Fault {
                 "the call was checked for rank {} of {} on device {}, the communicator is rank {} of {} on device {}",
                 found.0, found.1, found.2, needed.0, needed.1, needed.2
             ),
-            Self::ForeignStream { found, needed } => write!(f, "found {found}, needs {needed}"),
+            Self::Foreign { found, needed } => write!(f, "found {found}, needs {needed}"),
             Self::Unsupported {
                 backend,
                 what,
