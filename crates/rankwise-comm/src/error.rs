@@ -200,12 +200,12 @@ pub enum Fault {
         later: String,
         /// The bytes that both touch.
         bytes: Range<usize>,
-        /// The caller's rank.
-        rank: Rank,
+        /// The caller, as a rank of the whole job.
+        rank: u32,
     },
     /// The communicator was closed or aborted on this rank.
     Closed {
-        /// The caller's rank.
+        /// The rank, as a rank of the communicator.
         rank: Rank,
         /// The communicator.
         communicator: String,

@@ -21,6 +21,10 @@ pub trait Completion: Any + Send + Sync {
 
     /// The same without blocking: `cx` is woken when it is over.
     fn poll(&self, ticket: u64, cx: &mut Context<'_>) -> Poll<Result<(), Error>>;
+
+    /// A task that has polled gives up before it was over. For a backend that keeps
+    /// count of who waits; nothing depends on its being called.
+    fn stop_waiting(&self, _ticket: u64) {}
 }
 
 /// A point in a stream: everything enqueued before it was taken, and nothing after.
@@ -28,16 +32,17 @@ pub trait Completion: Any + Send + Sync {
 /// It can be waited for, awaited (dropping the future cancels the waiting only), or
 /// handed to [`Stream::wait_for`](crate::Stream::wait_for). It owns no bytes: leaking
 /// or dropping it changes nothing.
-#[derive(Clone)]
 pub struct Fence {
     completion: Arc<dyn Completion>,
     ticket: u64,
+    /// It has been polled, and was not over.
+    polled: bool,
 }
 
 impl Fence {
     /// The point `ticket` of a backend's work.
     pub fn new(completion: Arc<dyn Completion>, ticket: u64) -> Self {
-        Self { completion, ticket }
+        Self { completion, ticket, polled: false }
     }
 
     /// Whether it has been passed. Never blocks.
@@ -75,8 +80,24 @@ impl Fence {
 impl Future for Fence {
     type Output = Result<(), Error>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.completion.poll(self.ticket, cx)
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let polled = self.completion.poll(self.ticket, cx);
+        self.polled = polled.is_pending();
+        polled
+    }
+}
+
+impl Clone for Fence {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.completion), self.ticket)
+    }
+}
+
+impl Drop for Fence {
+    fn drop(&mut self) {
+        if self.polled {
+            self.completion.stop_waiting(self.ticket);
+        }
     }
 }
 
