@@ -14,6 +14,7 @@ mod workspace;
 mod cargo;
 mod tree;
 
+mod bindgen;
 mod ci;
 mod features;
 mod fuzz;
@@ -85,6 +86,12 @@ const VERBS: &[Verb] = &[
         arguments: "",
         help: "builds each crate alone, with each of its features",
         run: |workspace, _| features::run(workspace),
+    },
+    Verb {
+        name: "bindgen",
+        arguments: "[--check]",
+        help: "rewrites nccl-sys from NCCL's header, or says where it is stale",
+        run: bindgen::run,
     },
     Verb {
         name: "package",

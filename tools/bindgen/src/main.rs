@@ -12,9 +12,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use bindgen::{
-    Builder, CodegenConfig, EnumVariation, Formatter, RustEdition, RustTarget, builder,
-};
+use bindgen::{Builder, CodegenConfig, EnumVariation, Formatter, RustEdition, RustTarget, builder};
 
 /// One generated file: what the generator adds to the options that all share.
 struct Part {
@@ -28,9 +26,7 @@ const PARTS: [Part; 3] = [
     Part {
         file: "types.rs",
         opening: &["//! The types and constants of `nccl.h`, written by `cargo xtask bindgen`."],
-        options: |builder| {
-            builder.with_codegen_config(CodegenConfig::TYPES | CodegenConfig::VARS)
-        },
+        options: |builder| builder.with_codegen_config(CodegenConfig::TYPES | CodegenConfig::VARS),
     },
     Part {
         file: "linked.rs",
@@ -94,12 +90,11 @@ fn main() -> ExitCode {
     for part in PARTS {
         let start = shared(nccl_include, stand_ins);
         let start = part.opening.iter().fold(start, |builder, line| builder.raw_line(*line));
-        let written = (part.options)(start)
-            .generate()
-            .map_err(|error| error.to_string())
-            .and_then(|bindings| {
+        let written = (part.options)(start).generate().map_err(|error| error.to_string()).and_then(
+            |bindings| {
                 bindings.write_to_file(out.join(part.file)).map_err(|error| error.to_string())
-            });
+            },
+        );
         if let Err(error) = written {
             eprintln!("{}: {error}", part.file);
             return ExitCode::FAILURE;
