@@ -1,0 +1,224 @@
+//! One collective, ready to run, in shares that any thread may take.
+
+use core::ops::Range;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use rankwise_model::{Dtype, Layout, Reduction, Scalar};
+
+use super::fold::Fold;
+use super::footprint::{self, Placement, Sides, Size};
+use super::job_error::JobError;
+use super::seat::{Seat, Span};
+use super::store::Stores;
+use super::stroke::{Origin, Stroke, Strokes};
+
+/// One collective on real memory.
+///
+/// It does nothing by itself: threads call [`work`](Self::work) until there is nothing
+/// left to take, and the job [is done](Self::is_done) when every share taken is finished.
+/// Nothing is allocated meanwhile.
+pub struct Job {
+    size: Size,
+    strokes: Strokes,
+    /// By rank, all of them if the job folds; empty otherwise.
+    inputs: Vec<Span>,
+    fold: Option<Fold>,
+    stores: Stores,
+    /// Elements of the line in one share.
+    share: usize,
+    /// How many shares there are; never 0.
+    shares: usize,
+    /// The next share to take.
+    cursor: AtomicUsize,
+    /// How many shares are finished.
+    done: AtomicUsize,
+}
+
+/// What a call of [`Job::work`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Worked {
+    /// There was no share left to take. Others may still be at theirs.
+    Nothing,
+    /// One share.
+    Some,
+    /// The last unfinished share: now the job is done. Exactly one call says so.
+    Finished,
+}
+
+impl Job {
+    /// Checks every side, and cuts the work into shares.
+    ///
+    /// `seats` holds one seat per rank of the layout, in rank order.
+    ///
+    /// # Errors
+    ///
+    /// See [`JobError`]. Two ranks may read the same bytes; otherwise no two sides may
+    /// share any, but input and output of one rank in
+    /// [the operation's in-place relation](rankwise_model::RankLayout::in_place).
+    ///
+    /// # Safety
+    ///
+    /// From now on until the job is done or dropped, for every span of `seats` whose side
+    /// the layout uses:
+    ///
+    /// - its bytes are inside one allocation, which stays; they are valid for reads and
+    ///   initialised if it is an input, valid for writes if it is an output;
+    /// - nobody but this job writes an input, or reads or writes an output.
+    ///
+    /// Whoever calls [`work`](Self::work) must have been handed the job in a way that
+    /// orders the writing of the inputs before (through a channel, a lock, an `Arc`
+    /// published with release), as safe code always does.
+    pub unsafe fn new(layout: Layout, dtype: Dtype, seats: &[Seat]) -> Result<Self, JobError> {
+        let (operation, ranks) = (layout.operation(), layout.ranks());
+        if usize::try_from(ranks.get()) != Ok(seats.len()) {
+            return Err(JobError::Seats { operation, found: seats.len(), ranks });
+        }
+        let size = Size::of(dtype);
+        let sides = layout
+            .each()
+            .zip(seats)
+            .map(|(at, seat)| footprint::sides(&at, seat, size))
+            .collect::<Result<Vec<_>, _>>()?;
+        let scalars = scalars(&layout, dtype, seats)?;
+        let placement = footprint::check(&layout, &sides, size)?;
+        let strokes = Strokes::of(&layout, &sides, size)?;
+        let fold =
+            operation.reduction().map(|reduction| Fold::new(reduction, dtype, ranks, scalars));
+        let inputs = match &fold {
+            Some(_) => sides.iter().filter_map(|Sides { input, .. }| *input).collect(),
+            None => Vec::new(),
+        };
+        let stores = match placement {
+            Placement::InPlace => Stores::Cached,
+            Placement::OutOfPlace => Stores::out_of_place(strokes.weight),
+        };
+        let share = share(&strokes, size);
+        let shares = strokes.line.div_ceil(share).max(1);
+        let (cursor, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Ok(Self { size, strokes, inputs, fold, stores, share, shares, cursor, done })
+    }
+
+    /// Does one share of the work, if there is one left to take.
+    ///
+    /// Any number of threads may call it at once. A job without a single byte to move
+    /// is finished by the first call.
+    pub fn work(&self) -> Worked {
+        // A look first, so that the cursor of a finished job is not written for ever.
+        if self.cursor.load(Ordering::Relaxed) >= self.shares {
+            return Worked::Nothing;
+        }
+        let taken = self.cursor.fetch_add(1, Ordering::Relaxed);
+        if taken >= self.shares {
+            return Worked::Nothing;
+        }
+        let start = taken.saturating_mul(self.share);
+        let end = start.saturating_add(self.share).min(self.strokes.line);
+        // SAFETY: the cursor has given this share, and so this part of the line, to
+        // nobody else; the job is not done before it is counted below, so the promises
+        // made to `new` still hold.
+        unsafe { self.run(start..end) };
+        self.stores.fence();
+        // Release: whoever sees this share counted sees what it stored. Acquire: whoever
+        // counts the last one sees what all the others stored.
+        let done = self.done.fetch_add(1, Ordering::AcqRel).saturating_add(1);
+        if done == self.shares { Worked::Finished } else { Worked::Some }
+    }
+
+    /// Whether every share is finished. Whoever sees `true` sees the outputs too.
+    pub fn is_done(&self) -> bool {
+        self.done.load(Ordering::Acquire) == self.shares
+    }
+
+    /// Bytes read and bytes written in all: whether it is worth sharing. Neither a
+    /// logical payload nor what any link would carry.
+    pub const fn weight(&self) -> u64 {
+        self.strokes.weight
+    }
+
+    /// How many shares there are in all: more threads than that find nothing to do.
+    pub const fn shares(&self) -> usize {
+        self.shares
+    }
+
+    /// Carries out a run of the line.
+    ///
+    /// # Safety
+    ///
+    /// `line` is inside the line, nobody else carries out any part of it, and what was
+    /// promised to [`new`](Self::new) holds.
+    unsafe fn run(&self, line: Range<usize>) {
+        let first = self.strokes.list.partition_point(|stroke| stroke.line.end <= line.start);
+        for stroke in self.strokes.list.iter().skip(first) {
+            let start = stroke.line.start.max(line.start);
+            let end = stroke.line.end.min(line.end);
+            if start >= end {
+                break;
+            }
+            // In bytes from the beginning of the stroke.
+            let offset =
+                |at: usize| at.wrapping_sub(stroke.line.start).wrapping_mul(self.size.bytes);
+            // SAFETY: it is inside the stroke and inside `line`.
+            unsafe { self.run_stroke(stroke, offset(start)..offset(end)) };
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `bytes` is inside the stroke; otherwise as [`run`](Self::run).
+    unsafe fn run_stroke(&self, stroke: &Stroke, bytes: Range<usize>) {
+        let Some(targets) = self.strokes.targets.get(stroke.targets.clone()) else { return };
+        match (&stroke.origin, &self.fold) {
+            (Origin::Moved(source), _) => {
+                // SAFETY: `Strokes::of` cut source and targets to the stroke's length from
+                // checked sides. The rest is promised to `new` and shown in the module's
+                // documentation.
+                unsafe { self.stores.copy(*source, bytes, targets) };
+            }
+            (Origin::Folded { from }, Some(fold)) => {
+                let read = from.saturating_add(bytes.start)..from.saturating_add(bytes.end);
+                // SAFETY: `Strokes::of` made sure that every input has the stroke's bytes
+                // from `from` on, and every target as many; `sides` that all start aligned
+                // and the line counts whole elements. The rest as above.
+                unsafe { fold.run(&self.inputs, read, targets, bytes.start, self.stores) };
+            }
+            // A layout folds only if its operation names a reduction.
+            (Origin::Folded { .. }, None) => {}
+        }
+    }
+}
+
+/// Every rank's scalar for a pre-multiplied sum; none for anything else.
+fn scalars(layout: &Layout, dtype: Dtype, seats: &[Seat]) -> Result<Vec<Scalar>, JobError> {
+    let operation = layout.operation();
+    let needed = (operation.reduction() == Some(Reduction::PreMulSum)).then_some(dtype);
+    let mut scalars = Vec::new();
+    for (rank, seat) in layout.ranks().ranks().zip(seats) {
+        let found = seat.scalar.map(Scalar::dtype);
+        if found != needed {
+            return Err(JobError::Scalar { operation, rank, needed, found });
+        }
+        scalars.extend(seat.scalar);
+    }
+    Ok(scalars)
+}
+
+/// How many elements of the line make a share.
+fn share(strokes: &Strokes, size: Size) -> usize {
+    /// The longest share, in bytes of the line: longer ones were no faster.
+    const LONGEST: usize = 64 << 10;
+    /// A share of a job that reads and writes less than this costs more to hand out
+    /// than to do.
+    const LEAST_WEIGHT: usize = 64 << 10;
+    /// No job is worth more shares than this for its own sake.
+    const ENOUGH: usize = 16;
+    /// Shares end at multiples of this: whole cache lines and whole blocks of a fold.
+    const STEP: usize = 4 << 10;
+
+    let line = strokes.line.saturating_mul(size.bytes);
+    let weight = usize::try_from(strokes.weight).unwrap_or(usize::MAX);
+    // Bytes read and written per byte of the line.
+    let fan = weight.checked_div(line).unwrap_or(1).max(1);
+    let least = LEAST_WEIGHT.div_euclid(fan).min(LONGEST);
+    let bytes = line.div_euclid(ENOUGH).clamp(least, LONGEST).next_multiple_of(STEP);
+    bytes.div_euclid(size.bytes)
+}
