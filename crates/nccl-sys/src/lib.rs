@@ -45,6 +45,8 @@
 // Foreign functions are what this crate is; it calls one of its own accord, the
 // system's loader. Its users argue about the others.
 #![allow(unsafe_code)]
+// The text above describes the default build.
+#![cfg_attr(not(feature = "dynamic"), allow(rustdoc::broken_intra_doc_links))]
 
 #[cfg(feature = "dynamic")]
 extern crate std;

@@ -74,3 +74,9 @@ fn a_path_goes_before_the_variable_and_that_before_the_usual_names() {
         assert_eq!(load(None).unwrap_err(), missing);
     }
 }
+
+/// A handle goes to every thread that drives a rank.
+const _: fn() = {
+    fn goes_anywhere<T: Copy + Send + Sync + 'static>() {}
+    goes_anywhere::<Library>
+};
