@@ -1,9 +1,12 @@
-//! Field cases of groups and splits: e03, e05 and e06.
+//! Field cases of groups, splits and device numbers: e03, e05, e06 and e08.
 
 use std::collections::BTreeMap;
 
 use rankwise_model::{GroupSize, Layout, Operation, Rank, reference};
-use rankwise_topology::{Group, GroupError, Partition, World, WorldRank};
+use rankwise_topology::{
+    Device, DeviceOrder, Group, GroupError, Partition, Sameness, Unresolved, VisibleDevices, World,
+    WorldRank,
+};
 use serde_json::Value;
 
 fn case(id: &str, file: &str) -> Value {
@@ -205,4 +208,35 @@ fn e06_the_strided_case_fails_in_one_group_and_is_silent_in_the_other() {
     assert_eq!(from(taken), number(&silent["data_from_global"]));
     let last = odd.size().rank(odd.size().get() - 1).unwrap();
     assert_eq!(from(last), number(&silent["should_be_from_global"]));
+}
+
+#[test]
+fn e08_an_ordinal_is_neither_an_index_nor_a_device() {
+    let expected = case("e08-ordinal-minor-nvml-index", "expected");
+    let seen = |value: Option<&str>| VisibleDevices::of(value, 8, DeviceOrder::Physical).unwrap();
+    let listed = seen(Some("3,6,5,4,0,7,1,2"));
+    let indices: Vec<u32> = (0..8).map(|ordinal| listed.index(ordinal).unwrap()).collect();
+    let ordinals: Vec<u32> = (0..8).map(|index| listed.ordinal(index).unwrap()).collect();
+    assert_eq!(indices, numbers(&expected["ordinal_to_index"]));
+    assert_eq!(ordinals, numbers(&expected["index_to_ordinal"]));
+    // "ordinal 0 read as NVML 0 reads the GPU that is ordinal 4"
+    assert_eq!(listed.ordinal(0), Some(4));
+
+    // "unset: all", "'': none", "'-1': none", "only 0 (list ends at first invalid entry)"
+    assert_eq!((seen(None).len(), seen(Some("")).len(), seen(Some("-1")).len()), (8, 0, 0));
+    let cut = seen(Some("0,9,1"));
+    assert_eq!((cut.len(), cut.index(0)), (1, Some(0)));
+    let unresolved = |value| VisibleDevices::of(Some(value), 8, DeviceOrder::Physical);
+    assert!(matches!(unresolved("GPU-af7b61d8"), Err(Unresolved::Uuid { .. })));
+    assert!(matches!(unresolved("MIG-GPU-af7b61d8/1/0"), Err(Unresolved::Slice { .. })));
+    assert!(matches!(unresolved("1,1"), Err(Unresolved::Repeated { index: 1 })));
+    // Otherwise unknown: the numbers are CUDA's own.
+    let unordered = VisibleDevices::of(Some("3,6"), 8, DeviceOrder::Unknown);
+    assert!(matches!(unordered, Err(Unresolved::Order { .. })));
+
+    // One process per GPU, each with ordinal 0: no duplicates, and no two devices either.
+    let [own, next, both] =
+        ["n/cuda:0[0]", "n/cuda:0[1]", "n/cuda:1[1,0]"].map(|name| name.parse::<Device>().unwrap());
+    assert!(!matches!(own.sameness(&next), Sameness::Same));
+    assert!(!matches!(own.sameness(&both), Sameness::Different));
 }

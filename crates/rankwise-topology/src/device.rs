@@ -6,6 +6,7 @@ mod ordinal;
 mod parse;
 mod pci;
 mod uuid;
+mod visible;
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -15,6 +16,7 @@ pub use host::Host;
 pub use ordinal::{Ordinal, Visible};
 pub use pci::PciBusId;
 pub use uuid::Uuid;
+pub use visible::{DeviceOrder, Unresolved, VisibleDevices};
 
 /// What is known of a device's identity: a plain label, or how one host names it.
 ///

@@ -68,7 +68,8 @@ pub mod relabelling;
 pub mod world;
 
 pub use device::{
-    Device, DeviceError, Gpu, Host, Identity, Label, Ordinal, PciBusId, Sameness, Uuid, Visible,
+    Device, DeviceError, DeviceOrder, Gpu, Host, Identity, Label, Ordinal, PciBusId, Sameness,
+    Unresolved, Uuid, Visible, VisibleDevices,
 };
 pub use group::{Group, GroupError};
 pub use mesh::{Axis, Mesh, MeshError};

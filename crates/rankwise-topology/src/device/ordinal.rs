@@ -10,7 +10,8 @@ use super::error::DeviceError;
 ///
 /// It is the argument of `cudaSetDevice`. It is **not** the index of NVML and
 /// `nvidia-smi`, the device minor in `/dev/nvidia*`, or a place in PCI order:
-/// those ignore `CUDA_VISIBLE_DEVICES`, and nothing here converts them. With
+/// those ignore `CUDA_VISIBLE_DEVICES`, and only
+/// [`VisibleDevices`](super::VisibleDevices) converts them. With
 /// `CUDA_VISIBLE_DEVICES=3,6,5,4,0,7,1,2`, ordinal 0 is another GPU than index 0.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ordinal {
