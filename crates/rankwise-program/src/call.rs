@@ -126,6 +126,28 @@ impl Signature {
         self.verb.operation(own)
     }
 
+    /// Whether the two calls can be one operation, as far as signatures tell.
+    ///
+    /// Color and key of a split are each rank's own, and so are the sides of a message:
+    /// neither makes two calls differ. Everything else does, a count of 0 against
+    /// another included.
+    ///
+    /// ```
+    /// use rankwise_program::Signature;
+    ///
+    /// assert!(Signature::split(Some(0), 1).agrees_with(&Signature::split(None, 0)));
+    /// assert!(!Signature::split(Some(0), 1).agrees_with(&Signature::barrier()));
+    /// ```
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        let same_verb = match (self.verb, other.verb) {
+            (Verb::Split { .. }, Verb::Split { .. })
+            | (Verb::Send { .. }, Verb::Recv { .. })
+            | (Verb::Recv { .. }, Verb::Send { .. }) => true,
+            (one, other) => one == other,
+        };
+        same_verb && self.payload == other.payload
+    }
+
     /// The layout of the call on a group of `ranks`; `None` for a barrier and a split.
     pub fn layout(&self, own: Rank, ranks: GroupSize) -> Option<Result<Layout, LayoutError>> {
         let operation = self.operation(own)?;
