@@ -241,7 +241,7 @@ fn check_readers(layout: &Layout, owner: Rank, read: u64, written: u64) {
                 rankwise_model::Source::EveryRank => true,
             };
             if reads && stroke.1 + offset == read {
-                assert_eq!((stroke, offset), own, "{:?} reads {read} of {owner}", layout);
+                assert_eq!((stroke, offset), own, "{layout:?} reads {read} of {owner}");
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use rankwise_model::{Combine, DtypeClass, Element};
 
-/// SplitMix64: every seed gives another sequence, and every run the same.
+/// `SplitMix64`: every seed gives another sequence, and every run the same.
 pub(crate) struct Values(u64);
 
 impl Values {
