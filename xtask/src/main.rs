@@ -14,6 +14,7 @@ mod workspace;
 mod cargo;
 mod tree;
 
+mod bench;
 mod bindgen;
 mod ci;
 mod features;
@@ -92,6 +93,12 @@ const VERBS: &[Verb] = &[
         arguments: "[--check]",
         help: "rewrites nccl-sys from NCCL's header, or says where it is stale",
         run: bindgen::run,
+    },
+    Verb {
+        name: "bench",
+        arguments: "mock [--floor FOLDER] [RANKS…]",
+        help: "times of the mock beside those of its engine, and of a floor's program",
+        run: bench::run,
     },
     Verb {
         name: "package",

@@ -88,6 +88,11 @@ impl Fold {
             type Output = ();
             fn visit<T: Element>(self) {
                 let Self(fold, inputs, bytes, targets, at, stores) = self;
+                #[cfg(target_arch = "x86_64")]
+                if is_x86_feature_detected!("avx2") {
+                    // SAFETY: the processor has AVX2; the rest is handed on as promised.
+                    return unsafe { fold.run_wide::<T>(inputs, bytes, targets, at, stores) };
+                }
                 // SAFETY: handed on as it was promised to `run`.
                 unsafe { fold.run_as::<T>(inputs, bytes, targets, at, stores) }
             }
@@ -95,9 +100,31 @@ impl Fold {
         self.dtype.visit(Run(self, inputs, bytes, targets, at, stores));
     }
 
+    /// The same loops, compiled for vectors twice as wide as every x86-64 has. No
+    /// other arithmetic: nothing is fused, and each element keeps its order.
+    ///
+    /// # Safety
+    ///
+    /// As [`run_as`](Self::run_as).
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    unsafe fn run_wide<T: Element>(
+        &self,
+        inputs: &[Span],
+        bytes: Range<usize>,
+        targets: &[Span],
+        at: usize,
+        stores: Stores,
+    ) {
+        // SAFETY: handed on as promised.
+        unsafe { self.run_as::<T>(inputs, bytes, targets, at, stores) }
+    }
+
     /// # Safety
     ///
     /// As [`run`](Self::run), `T` being the element type.
+    #[allow(clippy::inline_always, reason = "compiled anew for every width of vectors")]
+    #[inline(always)]
     unsafe fn run_as<T: Element>(
         &self,
         inputs: &[Span],
@@ -136,6 +163,8 @@ impl Fold {
     }
 
     /// Leaves the fold of `blocks`, which come in rank order, in `running`.
+    #[allow(clippy::inline_always, reason = "as its callers")]
+    #[inline(always)]
     fn fold_block<'a, T: Element>(
         &self,
         mut blocks: impl Iterator<Item = &'a [T]>,
@@ -188,6 +217,8 @@ impl ElementVisitor for Reciprocal {
 }
 
 /// `running = running ∘ next`. One plain loop per way of combining.
+#[allow(clippy::inline_always, reason = "as its callers")]
+#[inline(always)]
 fn combine<T: Element>(running: &mut [T], how: Combine, next: &[T]) {
     macro_rules! each {
         ($how:expr) => {
@@ -205,6 +236,8 @@ fn combine<T: Element>(running: &mut [T], how: Combine, next: &[T]) {
 }
 
 /// `running = first ∘ second`.
+#[allow(clippy::inline_always, reason = "as its callers")]
+#[inline(always)]
 fn combine_into<T: Element>(running: &mut [T], how: Combine, first: &[T], second: &[T]) {
     macro_rules! each {
         ($how:expr) => {
@@ -222,6 +255,8 @@ fn combine_into<T: Element>(running: &mut [T], how: Combine, first: &[T], second
 }
 
 /// `to = from · factor`.
+#[allow(clippy::inline_always, reason = "as its callers")]
+#[inline(always)]
 fn multiply_into<T: Element>(to: &mut [T], from: &[T], factor: T) {
     for (to, from) in to.iter_mut().zip(from) {
         *to = from.combine(Combine::Prod, factor);

@@ -109,6 +109,30 @@ fn a_job_beyond_the_caches_is_the_same() {
     }
 }
 
+/// The first share of the second contribution starts where the first stroke ends.
+#[test]
+fn shares_that_end_where_a_stroke_ends_leave_nothing_out() {
+    let count = 1 << 18;
+    let layout = Layout::new(Operation::AllGather, GroupSize::new(2).unwrap(), count).unwrap();
+    let mut values = Values::seeded(13);
+    let mut side = |bytes| Guarded::<u8>::holding(&values.many(bytes), Guard::Elements);
+    let mut inputs = [side(count), side(count)];
+    let mut outputs = [side(2 * count), side(2 * count)];
+    let seat = |(input, output): (&mut Guarded<u8>, &mut Guarded<u8>)| Seat {
+        input: Some(input.span()),
+        output: Some(output.span()),
+        scalar: None,
+    };
+    let seats: Vec<_> = inputs.iter_mut().zip(&mut outputs).map(seat).collect();
+    let job = job::<u8>(layout, &seats).unwrap();
+    assert_eq!(job.shares(), 16, "eight for each contribution");
+    finish(&job);
+    let gathered: Vec<u64> = inputs.iter().flat_map(Guarded::bits).collect();
+    for output in &outputs {
+        assert!(output.bits() == gathered, "a share was left out");
+    }
+}
+
 /// A job without a byte is done by whoever comes first.
 #[test]
 fn a_job_of_nothing_is_finished_by_the_first_call() {

@@ -1,0 +1,220 @@
+//! The mock's communicator.
+
+use core::panic::Location;
+use core::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::thread;
+use std::time::Instant;
+
+use rankwise_comm::{
+    Abort, AbortHandle, Capabilities, Communicator, DeviceOrdinal, Error, Fault, Fence, FoldOrder,
+    Pending, Post,
+};
+use rankwise_model::{GroupSize, Rank};
+use rankwise_program::{CommId, Ending, Entry, Standing};
+use rankwise_program::{Signature, Site};
+use rankwise_topology::{Group, WorldRank};
+
+use crate::hub::{Changes, Hub};
+use crate::instance::Splitting;
+use crate::memory::HostMemory;
+use crate::split::{Joined, Slot, SplitSeat, SplitWait};
+use crate::stream::Stream;
+
+/// One rank's handle on a group of ranks of the mock.
+///
+/// Dropping it tells the peers that the rank has left; what it has enqueued is still
+/// carried out.
+pub struct Comm {
+    hub: Arc<Hub>,
+    id: CommId,
+    name: Arc<str>,
+    group: Group,
+    rank: Rank,
+    world_rank: WorldRank,
+    stream: Stream,
+    streams: AtomicUsize,
+}
+
+impl Comm {
+    pub(crate) fn new(hub: &Arc<Hub>, world_rank: WorldRank, joined: Joined) -> Self {
+        let Joined { comm: id, name, group, rank } = joined;
+        let stream = Stream::new(hub, world_rank, &format!("{name}#0"));
+        let streams = AtomicUsize::new(1);
+        Self { hub: Arc::clone(hub), id, name, group, rank, world_rank, stream, streams }
+    }
+
+    /// Its ranks, as ranks of the whole world, in order.
+    pub const fn members(&self) -> &Group {
+        &self.group
+    }
+
+    /// The own rank in the whole world.
+    pub const fn world_rank(&self) -> WorldRank {
+        self.world_rank
+    }
+
+    /// What every rank of the world is doing: computing, waiting for whom, or gone. For
+    /// people; the text may change.
+    pub fn world_status(&self) -> String {
+        self.hub.lock().status()
+    }
+
+    pub(crate) const fn hub(&self) -> &Arc<Hub> {
+        &self.hub
+    }
+
+    pub(crate) const fn id(&self) -> CommId {
+        self.id
+    }
+
+    fn leave(&self, how: Ending) {
+        let mut state = self.hub.lock();
+        let words = match how {
+            Ending::Closed => "closed",
+            _ => "dropped",
+        };
+        state.left.entry((self.id, self.world_rank)).or_insert_with(|| words.to_owned());
+        state.matcher.leave(self.id, self.world_rank, how);
+        self.hub.settle(state, Changes::default());
+    }
+}
+
+impl Communicator for Comm {
+    type Memory = HostMemory;
+    type Stream = Stream;
+
+    fn rank(&self) -> Rank {
+        self.rank
+    }
+
+    fn ranks(&self) -> GroupSize {
+        self.group.size()
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn device(&self) -> DeviceOrdinal {
+        DeviceOrdinal(self.world_rank.index())
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        static EVERYTHING: OnceLock<Capabilities> = OnceLock::new();
+        EVERYTHING.get_or_init(|| {
+            Capabilities::everything(concat!("mock ", env!("CARGO_PKG_VERSION")), FoldOrder::Rank)
+        })
+    }
+
+    fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    fn new_stream(&self) -> Result<Stream, Error> {
+        let number = self.streams.fetch_add(1, Ordering::Relaxed);
+        Ok(Stream::new(&self.hub, self.world_rank, &format!("{}#{number}", self.name)))
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<HostMemory, Error> {
+        HostMemory::new(&self.hub, bytes, self.device())
+    }
+
+    fn submit(posts: &[Post<'_, Self>]) -> Result<(), Error> {
+        crate::submit::submit(posts)
+    }
+
+    #[track_caller]
+    fn split(&self, color: Option<u32>, key: i32) -> Result<Pending<Option<Self>>, Error> {
+        let site = Location::caller();
+        let signed = color.map(i32::try_from).transpose().map_err(|_| Fault::Unsupported {
+            backend: self.capabilities().backend().to_owned(),
+            what: format!("colours above {} ({site}); found {color:?}", i32::MAX),
+            since: None,
+        })?;
+        let mut state = self.hub.lock();
+        state.check_open(self.id, self.world_rank, self.rank, &self.name)?;
+        let signature = Signature::split(color, key);
+        let entry = Entry { comm: self.id, signature, site: Site::Code(site), tag: None };
+        let seat = state
+            .matcher
+            .post_beside(self.world_rank, entry)
+            .map_err(|refused| Fault::Internal { what: refused.to_string() })?;
+        let slot = Arc::new(Slot::new());
+        let (comm, ranks) = (self.id, self.group.size());
+        let splitting = state
+            .splits
+            .entry(seat.instance)
+            .or_insert_with(|| Splitting { comm, seats: ranks.ranks().map(|_| None).collect() });
+        let at = usize::try_from(self.rank.index()).unwrap_or(usize::MAX);
+        if let Some(place) = splitting.seats.get_mut(at) {
+            *place = Some(SplitSeat { rank: self.world_rank, color: signed, key, slot: Arc::clone(&slot) });
+        }
+        let mut changes = Changes::default();
+        if let Standing::Agreed = seat.standing {
+            let name = format!("{}/split {}", self.name, seat.seq);
+            state.finish_split(seat.instance, &self.group, &name, &mut changes);
+        }
+        self.hub.settle(state, changes);
+
+        let (hub, rank) = (Arc::clone(&self.hub), self.world_rank);
+        let (instance, waiting) = (seat.instance, Arc::clone(&slot));
+        let wait = SplitWait { hub: Arc::clone(&hub), rank, instance, slot: waiting };
+        Ok(Pending::new(Fence::new(Arc::new(wait), 0), move || match slot.outcome() {
+            Some(Ok(joined)) => Ok(joined.map(|joined| Self::new(&hub, rank, joined))),
+            Some(Err(error)) => Err(error),
+            None => Err(Fault::Internal { what: "a split ended without outcome".into() }.into()),
+        }))
+    }
+
+    fn abort_handle(&self) -> AbortHandle {
+        AbortHandle::new(Arc::new(Aborter {
+            hub: Arc::downgrade(&self.hub),
+            comm: self.id,
+            name: Arc::clone(&self.name),
+            rank: self.rank,
+            world_rank: self.world_rank,
+        }))
+    }
+
+    fn close(self, within: Duration) -> Result<(), Error> {
+        let deadline = Instant::now().checked_add(within);
+        let fences = self.hub.fences_of(self.world_rank);
+        let waited = fences.iter().try_for_each(|fence| match deadline {
+            Some(deadline) => fence.wait_until(deadline),
+            None => fence.wait(),
+        });
+        self.leave(Ending::Closed);
+        waited
+    }
+}
+
+impl Drop for Comm {
+    fn drop(&mut self) {
+        self.leave(if thread::panicking() { Ending::Panicked } else { Ending::Dropped });
+    }
+}
+
+/// Ends one rank's part of a communicator.
+struct Aborter {
+    hub: Weak<Hub>,
+    comm: CommId,
+    name: Arc<str>,
+    rank: Rank,
+    world_rank: WorldRank,
+}
+
+impl Abort for Aborter {
+    fn abort(&self, reason: &str) {
+        let Some(hub) = self.hub.upgrade() else { return };
+        let mut state = hub.lock();
+        let how = format!("aborted: {reason}");
+        let (rank, communicator) = (self.rank, self.name.as_ref().to_owned());
+        let error = Fault::Closed { rank, communicator, how: how.clone() }.into();
+        state.left.insert((self.comm, self.world_rank), how);
+        let mut changes = Changes::default();
+        state.abort(self.comm, self.world_rank, &error, &mut changes);
+        hub.settle(state, changes);
+    }
+}

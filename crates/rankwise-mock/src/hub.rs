@@ -1,0 +1,438 @@
+//! Everything that the ranks of one world share, and the lock that guards it.
+//!
+//! No thread belongs to the hub. Whoever enqueues the last missing piece carries out
+//! what has become possible, and so does a rank that would otherwise only wait.
+
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rankwise_comm::{Error, Fault, Fence};
+use rankwise_model::GroupSize;
+use rankwise_program::{CommId, Drivers, InstanceId, Matcher, Wait};
+use rankwise_topology::{Group, World, WorldRank};
+
+use crate::engine::{Job, Worked};
+use crate::foreign::Nudge;
+use crate::instance::{Instance, Splitting};
+use crate::jobs::Jobs;
+use crate::lane::{Act, Item, Lane};
+use crate::memory::Block;
+use crate::landing::Landing;
+use crate::waits::Waits;
+
+/// What the ranks of one world share.
+pub(crate) struct Hub {
+    /// Tells the memory of one world from that of another.
+    pub(crate) number: u64,
+    pub(crate) jobs: Jobs,
+    state: Mutex<State>,
+}
+
+/// What the lock guards.
+pub(crate) struct State {
+    pub(crate) matcher: Matcher,
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) instances: HashMap<InstanceId, Instance>,
+    pub(crate) splits: HashMap<InstanceId, Splitting>,
+    /// Communicators that a report has ended, on every rank.
+    pub(crate) failed: HashMap<CommId, Error>,
+    /// Communicators that a rank has left.
+    pub(crate) left: HashMap<(CommId, WorldRank), String>,
+    /// What each rank waits for.
+    pub(crate) waits: Vec<Waits>,
+}
+
+/// Work that is done outside the lock.
+enum Step {
+    Write { lane: usize, block: Arc<Block>, at: usize, bytes: Box<[u8]> },
+    Fetch { lane: usize, block: Arc<Block>, at: usize, landing: Arc<Landing> },
+    Job { instance: InstanceId, job: Arc<Job> },
+    Foreign { lane: usize, fence: Fence },
+}
+
+/// What to do after the state has changed: lanes that may go on, wakers to wake.
+#[derive(Default)]
+pub(crate) struct Changes {
+    pub(crate) ready: Vec<usize>,
+    pub(crate) wakers: Vec<Waker>,
+    /// What nobody needs any more. Dropped without the lock: a fence of another backend
+    /// runs that backend's code.
+    pub(crate) garbage: Vec<Item>,
+}
+
+impl Hub {
+    pub(crate) fn new(ranks: GroupSize, drivers: Drivers) -> Arc<Self> {
+        static WORLDS: AtomicU64 = AtomicU64::new(0);
+        let world = World::new(ranks);
+        let mut matcher = Matcher::new(world);
+        for rank in world.ranks() {
+            matcher.set_drivers(rank, drivers);
+        }
+        let state = State {
+            matcher,
+            lanes: Vec::new(),
+            instances: HashMap::new(),
+            splits: HashMap::new(),
+            failed: HashMap::new(),
+            left: HashMap::new(),
+            waits: world.ranks().map(|_| Waits::new(drivers)).collect(),
+        };
+        let number = WORLDS.fetch_add(1, Ordering::Relaxed);
+        Arc::new(Self { number, jobs: Jobs::default(), state: Mutex::new(state) })
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic under the lock is a defect of this crate; the state is still the one
+        // before or after a whole step, and peers must not panic for it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A communicator of those ranks.
+    pub(crate) fn add_communicator(&self, name: &str, group: &Group) -> CommId {
+        self.lock().matcher.add_communicator(name, group)
+    }
+
+    /// Carries out whatever has become possible, and wakes whoever waits for it.
+    pub(crate) fn settle<'h>(
+        self: &'h Arc<Self>,
+        mut state: MutexGuard<'h, State>,
+        mut changes: Changes,
+    ) {
+        loop {
+            state.apply_verdicts(&mut changes);
+            let step = state.next_step(&mut changes);
+            drop(state);
+            changes.garbage.clear();
+            changes.wakers.drain(..).for_each(Waker::wake);
+            let Some(step) = step else { return };
+            state = self.carry_out(step, &mut changes);
+        }
+    }
+
+    /// Does a step outside the lock, and notes under it that it has been done.
+    #[allow(unsafe_code)]
+    fn carry_out<'h>(
+        self: &'h Arc<Self>,
+        step: Step,
+        changes: &mut Changes,
+    ) -> MutexGuard<'h, State> {
+        match step {
+            Step::Write { lane, block, at, bytes } => {
+                // SAFETY: the item is the first of its lane and marked as running, and
+                // `Uses` has let in nothing unordered that touches these bytes.
+                let fits = unsafe { block.write(at, &bytes) };
+                self.finish_local(lane, fits, changes)
+            }
+            Step::Fetch { lane, block, at, landing } => {
+                // SAFETY: as above; nobody writes these bytes meanwhile.
+                let fits = landing.fill(|bytes| unsafe { block.read(at, bytes) });
+                self.finish_local(lane, fits, changes)
+            }
+            Step::Foreign { lane, fence } => self.follow_foreign(lane, fence, changes),
+            Step::Job { instance, job } => {
+                let shared = self.jobs.publish(instance, &job);
+                if shared {
+                    self.wake_helpers(instance);
+                }
+                let finished = work_through(&job);
+                if shared {
+                    self.jobs.withdraw(instance);
+                }
+                let mut state = self.lock();
+                if finished {
+                    state.finish_instance(instance, changes);
+                }
+                state
+            }
+        }
+    }
+
+    /// Takes part in a job that somebody has published; `false` if there is none.
+    pub(crate) fn help(self: &Arc<Self>) -> bool {
+        let Some((instance, job)) = self.jobs.any() else { return false };
+        let finished = work_through(&job);
+        self.jobs.withdraw(instance);
+        if finished {
+            let mut changes = Changes::default();
+            let mut state = self.lock();
+            state.finish_instance(instance, &mut changes);
+            self.settle(state, changes);
+        }
+        true
+    }
+
+    /// Parked ranks that wait for this instance may as well help with it.
+    fn wake_helpers(&self, instance: InstanceId) {
+        let state = self.lock();
+        let Some(seats) = state.instances.get(&instance).map(|instance| &instance.seats) else {
+            return;
+        };
+        for lane in seats.iter().flatten().filter_map(|seat| state.lanes.get(seat.lane)) {
+            for (_, waker) in &lane.waiters {
+                waker.wake_by_ref();
+            }
+        }
+    }
+
+    fn finish_local(
+        &self,
+        lane: usize,
+        fits: bool,
+        changes: &mut Changes,
+    ) -> MutexGuard<'_, State> {
+        let mut state = self.lock();
+        if let Some(queue) = state.lanes.get_mut(lane) {
+            queue.running = false;
+            let ticket = queue.queue.front().map(|item| item.ticket);
+            if fits {
+                queue.finish_first(&mut changes.wakers, &mut changes.ready);
+                changes.ready.push(lane);
+            } else if let Some(ticket) = ticket {
+                let what = "a copy outside its block was enqueued".to_owned();
+                state.fail_lane(lane, ticket, &Fault::Internal { what }.into(), changes);
+            }
+        }
+        state
+    }
+
+    /// The first item of `lane` waits for another backend's fence: goes on when it wakes.
+    fn follow_foreign(
+        self: &Arc<Self>,
+        lane: usize,
+        fence: Fence,
+        changes: &mut Changes,
+    ) -> MutexGuard<'_, State> {
+        let waker = Waker::from(Arc::new(Nudge::new(self, lane)));
+        let mut fence = fence;
+        // Asked without the lock: it is another backend's code.
+        let asked = Pin::new(&mut fence).poll(&mut Context::from_waker(&waker));
+        let mut state = self.lock();
+        let Some(queue) = state.lanes.get_mut(lane) else { return state };
+        queue.running = false;
+        let first = queue.queue.front_mut();
+        match (asked, first) {
+            (Poll::Pending, Some(Item { act: Act::Foreign { fence: slot, nudged }, .. })) => {
+                *slot = Some(fence);
+                if core::mem::take(nudged) {
+                    changes.ready.push(lane);
+                }
+            }
+            (Poll::Ready(Err(error)), Some(Item { ticket, .. })) => {
+                let ticket = *ticket;
+                state.fail_lane(lane, ticket, &error, changes);
+            }
+            _ => {
+                queue.finish_first(&mut changes.wakers, &mut changes.ready);
+                changes.ready.push(lane);
+            }
+        }
+        state
+    }
+}
+
+/// Works on a job until there is nothing left to take. Whether this was the end of it.
+fn work_through(job: &Job) -> bool {
+    loop {
+        match job.work() {
+            Worked::Nothing => return false,
+            Worked::Some => {}
+            Worked::Finished => return true,
+        }
+    }
+}
+
+impl State {
+    /// The next work to be done outside the lock. What needs no work is done at once.
+    fn next_step(&mut self, changes: &mut Changes) -> Option<Step> {
+        while let Some(lane) = changes.ready.pop() {
+            if let Some(step) = self.advance(lane, changes) {
+                return Some(step);
+            }
+        }
+        None
+    }
+
+    /// Looks at the first item of a lane.
+    fn advance(&mut self, at: usize, changes: &mut Changes) -> Option<Step> {
+        let lane = self.lanes.get_mut(at)?;
+        if lane.running {
+            return None;
+        }
+        let item = lane.queue.front_mut()?;
+        match &mut item.act {
+            Act::Write { block, at: start, bytes } => {
+                lane.running = true;
+                let (block, bytes) = (Arc::clone(block), core::mem::take(bytes));
+                Some(Step::Write { lane: at, block, at: *start, bytes })
+            }
+            Act::Fetch { block, at: start, landing } => {
+                lane.running = true;
+                let (block, landing) = (Arc::clone(block), Arc::clone(landing));
+                Some(Step::Fetch { lane: at, block, at: *start, landing })
+            }
+            Act::Foreign { fence, .. } => {
+                let fence = fence.take()?;
+                lane.running = true;
+                Some(Step::Foreign { lane: at, fence })
+            }
+            Act::Follow { lane: other, ticket } => {
+                let (other, ticket, own) = (*other, *ticket, item.ticket);
+                let followed = self.lanes.get_mut(other)?;
+                if let Some(error) = followed.failure_of(ticket).cloned() {
+                    self.fail_lane(at, own, &error, changes);
+                } else if followed.progress.is_over(ticket) {
+                    self.lanes.get_mut(at)?.finish_first(&mut changes.wakers, &mut changes.ready);
+                    changes.ready.push(at);
+                } else if !followed.followers.contains(&(ticket, at)) {
+                    followed.followers.push((ticket, at));
+                }
+                None
+            }
+            Act::Calls { instances, reached, .. } => {
+                let first_time = !core::mem::replace(reached, true);
+                let instances = instances.clone();
+                self.reach(at, &instances, first_time, changes)
+            }
+        }
+    }
+
+    /// A unit of calls is the first of its lane: starts the instances that are complete.
+    fn reach(
+        &mut self,
+        at: usize,
+        instances: &[InstanceId],
+        first_time: bool,
+        changes: &mut Changes,
+    ) -> Option<Step> {
+        for id in instances {
+            let Some(instance) = self.instances.get_mut(id) else { continue };
+            if first_time {
+                instance.reached = instance.reached.saturating_add(1);
+            }
+        }
+        for id in instances {
+            let Some(instance) = self.instances.get_mut(id).filter(|one| one.is_ready()) else {
+                continue;
+            };
+            instance.running = true;
+            match instance.job() {
+                Ok(job) => {
+                    // Others of the unit may be complete too.
+                    changes.ready.push(at);
+                    return Some(Step::Job { instance: *id, job: Arc::new(job) });
+                }
+                Err(what) => {
+                    instance.running = false;
+                    self.fail_instance(*id, &Fault::Internal { what }.into(), changes);
+                }
+            }
+        }
+        None
+    }
+
+    /// All the data of an instance has been moved.
+    pub(crate) fn finish_instance(&mut self, id: InstanceId, changes: &mut Changes) {
+        let Some(instance) = self.instances.remove(&id) else { return };
+        self.matcher.completed(id);
+        for seat in instance.seats.into_iter().flatten() {
+            let Some(lane) = self.lanes.get_mut(seat.lane) else { continue };
+            let Some(item) = lane.queue.front_mut().filter(|item| item.ticket == seat.ticket)
+            else {
+                continue; // its lane has failed for another call of the unit
+            };
+            if let Act::Calls { open, .. } = &mut item.act {
+                *open = open.saturating_sub(1);
+                if *open == 0 {
+                    lane.finish_first(&mut changes.wakers, &mut changes.ready);
+                    changes.ready.push(seat.lane);
+                }
+            }
+        }
+    }
+
+    /// Publishes what the matcher has found.
+    pub(crate) fn apply_verdicts(&mut self, changes: &mut Changes) {
+        for verdict in self.matcher.take_verdicts() {
+            let error = Error::from(verdict.report);
+            for comm in verdict.comms {
+                self.failed.entry(comm).or_insert_with(|| error.clone());
+            }
+            for instance in verdict.instances {
+                self.fail_instance(instance, &error, changes);
+            }
+            for (_, wait) in verdict.victims {
+                match wait {
+                    Wait::Instance(instance) => self.fail_instance(instance, &error, changes),
+                    Wait::Point(point) => {
+                        let stuck = self.lanes.iter().position(|lane| lane.stream == point.stream);
+                        if let Some(lane) = stuck {
+                            self.fail_stuck(lane, &error, changes);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A lane that can never go on fails from the first item that is not being done.
+    fn fail_stuck(&mut self, at: usize, error: &Error, changes: &mut Changes) {
+        let Some(lane) = self.lanes.get(at) else { return };
+        let first = lane.queue.iter().find(|item| match &item.act {
+            Act::Follow { .. } => true,
+            Act::Calls { instances, .. } => !instances
+                .iter()
+                .any(|id| self.instances.get(id).is_some_and(|instance| instance.running)),
+            Act::Write { .. } | Act::Fetch { .. } | Act::Foreign { .. } => false,
+        });
+        if let Some(ticket) = first.map(|item| item.ticket) {
+            self.fail_lane(at, ticket, error, changes);
+        }
+    }
+
+    /// An instance will never be done: fails every lane that has it, from there on.
+    pub(crate) fn fail_instance(&mut self, id: InstanceId, error: &Error, changes: &mut Changes) {
+        if let Some(splitting) = self.splits.remove(&id) {
+            for seat in splitting.seats.into_iter().flatten() {
+                seat.fail(error, &mut changes.wakers);
+            }
+        }
+        if self.instances.get(&id).is_none_or(|instance| instance.running) {
+            return;
+        }
+        let Some(instance) = self.instances.remove(&id) else { return };
+        for seat in instance.seats.into_iter().flatten() {
+            self.fail_lane(seat.lane, seat.ticket, error, changes);
+        }
+    }
+
+    /// From `ticket` on the lane does nothing any more, nor do those that follow it, nor
+    /// the peers of the calls that it held.
+    pub(crate) fn fail_lane(
+        &mut self,
+        at: usize,
+        ticket: u64,
+        error: &Error,
+        changes: &mut Changes,
+    ) {
+        let Some(lane) = self.lanes.get_mut(at) else { return };
+        let (dropped, followers) = lane.fail_from(ticket, error, &mut changes.wakers);
+        for item in dropped {
+            if let Act::Calls { instances, .. } = &item.act {
+                for id in instances {
+                    self.fail_instance(*id, error, changes);
+                }
+            }
+            changes.garbage.push(item);
+        }
+        for (_, follower) in followers {
+            let own = self.lanes.get(follower).and_then(|lane| lane.queue.front());
+            if let Some(own) = own.map(|item| item.ticket) {
+                self.fail_lane(follower, own, error, changes);
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! One collective, message or split of all its ranks, while it is under way.
+
+use core::ops::Range;
+use std::sync::Arc;
+
+use rankwise_model::{
+    Dtype, GroupSize, Layout, LayoutError, Operation, RankLayout, Scalar,
+};
+use rankwise_program::Verb;
+use rankwise_program::CommId;
+
+use crate::engine::{Job, Seat, Span};
+use crate::memory::Block;
+use crate::split::SplitSeat;
+
+/// One collective or message of all its ranks.
+pub(crate) struct Instance {
+    pub(crate) layout: Layout,
+    pub(crate) dtype: Dtype,
+    /// By position in the layout's group.
+    pub(crate) seats: Vec<Option<Taken>>,
+    /// How many seats must be taken.
+    pub(crate) needed: usize,
+    /// How many of them are first in their lane.
+    pub(crate) reached: usize,
+    /// Every rank has called the same.
+    pub(crate) agreed: bool,
+    /// Its data is being moved; nothing stops it any more.
+    pub(crate) running: bool,
+}
+
+/// One rank's call in an instance.
+pub(crate) struct Taken {
+    pub(crate) comm: CommId,
+    pub(crate) lane: usize,
+    pub(crate) ticket: u64,
+    pub(crate) dtype: Dtype,
+    pub(crate) input: Option<Bytes>,
+    pub(crate) output: Option<Bytes>,
+    pub(crate) scalar: Option<Scalar>,
+}
+
+/// Where one side of a call lies.
+pub(crate) enum Bytes {
+    /// In a block, which lives at least as long.
+    Block { block: Arc<Block>, range: Range<usize> },
+    /// At an address for which whoever made the call answers.
+    Raw(Span),
+}
+
+/// Where a call sits in its instance.
+#[derive(Clone, Copy)]
+pub(crate) struct Seating {
+    pub(crate) layout: Layout,
+    /// How many seats must be taken.
+    pub(crate) needed: usize,
+    pub(crate) seat: usize,
+}
+
+impl Seating {
+    /// A collective has a seat per rank; a message has two, the sender's first, whatever
+    /// the size of the communicator.
+    pub(crate) fn of(verb: Verb, call: RankLayout) -> Result<Self, LayoutError> {
+        let (from, to) = (PAIR.first(), PAIR.rank(1).unwrap_or(PAIR.first()));
+        let count = call.layout().count();
+        let message = || Layout::new(Operation::Message { from, to }, PAIR, count);
+        Ok(match verb {
+            Verb::Send { .. } => Self { layout: message()?, needed: 2, seat: 0 },
+            Verb::Recv { .. } => Self { layout: message()?, needed: 2, seat: 1 },
+            _ => Self {
+                layout: *call.layout(),
+                needed: index(call.layout().ranks().get()),
+                seat: index(call.rank().index()),
+            },
+        })
+    }
+}
+
+/// Sender and receiver of a message.
+const PAIR: GroupSize = match GroupSize::new(2) {
+    Some(pair) => pair,
+    None => GroupSize::ONE,
+};
+
+fn index(rank: u32) -> usize {
+    usize::try_from(rank).unwrap_or(usize::MAX)
+}
+
+impl Instance {
+    pub(crate) fn new(layout: Layout, dtype: Dtype, needed: usize) -> Self {
+        let seats = layout.ranks().ranks().map(|_| None).collect();
+        let (reached, agreed, running) = (0, false, false);
+        Self { layout, dtype, seats, needed, reached, agreed, running }
+    }
+
+    /// Whether its data may be moved now.
+    pub(crate) const fn is_ready(&self) -> bool {
+        self.agreed && !self.running && self.reached == self.needed
+    }
+
+    /// The work to be done, or why there is none: a contradiction within this crate.
+    #[allow(unsafe_code)]
+    pub(crate) fn job(&self) -> Result<Job, String> {
+        let span = |bytes: &Option<Bytes>| match bytes {
+            None => Ok(None),
+            Some(Bytes::Raw(span)) => Ok(Some(*span)),
+            Some(Bytes::Block { block, range }) => match block.span(range) {
+                Some(span) => Ok(Some(span)),
+                None => Err(format!("bytes {range:?} are outside their block")),
+            },
+        };
+        let seats = self
+            .seats
+            .iter()
+            .map(|seat| match seat {
+                None => Ok(Seat { input: None, output: None, scalar: None }),
+                Some(seat) => Ok(Seat {
+                    input: span(&seat.input)?,
+                    output: span(&seat.output)?,
+                    scalar: seat.scalar,
+                }),
+            })
+            .collect::<Result<Vec<_>, String>>()?;
+        // SAFETY: `Job::new` asks for spans that stay valid, and that nobody else
+        // touches, until the job is done. Those of blocks lie inside them (`Block::span`),
+        // and the instance, which outlives its job, holds the blocks; for raw ones the
+        // caller of `seam::submit` has promised the same. Every seat is first
+        // in its lane, so whatever is ordered before its item is over; whatever is ordered
+        // after waits for the item; and `Uses` has let in nothing that is unordered and
+        // touches the same bytes.
+        unsafe { Job::new(self.layout, self.dtype, &seats) }.map_err(|error| error.to_string())
+    }
+}
+
+/// A split of all the ranks of a communicator, while it is under way.
+pub(crate) struct Splitting {
+    pub(crate) comm: CommId,
+    /// By rank in the parent.
+    pub(crate) seats: Vec<Option<SplitSeat>>,
+}

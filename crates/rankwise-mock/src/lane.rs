@@ -1,0 +1,190 @@
+//! The queue behind a stream: items that run in order.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Waker;
+
+use rankwise_comm::{Error, Fence};
+use rankwise_program::{InstanceId, Point, StreamId};
+use rankwise_topology::WorldRank;
+
+use crate::clock::Clock;
+use crate::landing::Landing;
+use crate::memory::Block;
+
+/// How far a lane has come, readable without a lock. Items are numbered from 1: item
+/// `ticket` is over once `done` has reached it.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    done: AtomicU64,
+    /// The first item that will never be done; `u64::MAX` if there is none.
+    failed: AtomicU64,
+    /// Up to where the host has seen it done.
+    known: AtomicU64,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        let failed = AtomicU64::new(u64::MAX);
+        Self { done: AtomicU64::new(0), failed, known: AtomicU64::new(0) }
+    }
+}
+
+impl Progress {
+    /// Whether the item is over, successfully or not.
+    pub(crate) fn is_over(&self, ticket: u64) -> bool {
+        // Acquire: what the item wrote is visible to whoever has seen it done.
+        self.done.load(Ordering::Acquire) >= ticket || self.has_failed(ticket)
+    }
+
+    pub(crate) fn has_failed(&self, ticket: u64) -> bool {
+        self.failed.load(Ordering::Acquire) <= ticket
+    }
+
+    /// The host has learnt that the item is done: what it enqueues from now on is
+    /// ordered after it.
+    pub(crate) fn learn(&self, ticket: u64) {
+        self.known.fetch_max(ticket, Ordering::AcqRel);
+    }
+
+    pub(crate) fn is_known(&self, ticket: u64) -> bool {
+        self.known.load(Ordering::Acquire) >= ticket
+    }
+
+    fn finish(&self, ticket: u64) {
+        self.done.store(ticket, Ordering::Release);
+    }
+
+    fn fail(&self, ticket: u64) {
+        self.failed.store(ticket, Ordering::Release);
+    }
+}
+
+/// A stream's queue. Everything here is guarded by the hub's lock, `progress` apart.
+pub(crate) struct Lane {
+    pub(crate) rank: WorldRank,
+    pub(crate) name: Arc<str>,
+    pub(crate) stream: StreamId,
+    pub(crate) progress: Arc<Progress>,
+    /// What its next item is ordered after, on other lanes.
+    pub(crate) clock: Clock,
+    pub(crate) enqueued: u64,
+    /// Someone carries out the first item outside the lock.
+    pub(crate) running: bool,
+    pub(crate) queue: VecDeque<Item>,
+    /// From this item on, nothing is done any more.
+    pub(crate) failure: Option<(u64, Error)>,
+    /// Who wants to be woken once an item is over.
+    pub(crate) waiters: Vec<(u64, Waker)>,
+    /// Lanes whose first item follows an item of this one.
+    pub(crate) followers: Vec<(u64, usize)>,
+}
+
+/// One piece of a lane's work.
+pub(crate) struct Item {
+    pub(crate) ticket: u64,
+    /// The same place as the matcher counts it, for items that it knows.
+    pub(crate) point: Option<Point>,
+    pub(crate) act: Act,
+}
+
+/// What an item does.
+pub(crate) enum Act {
+    /// Bytes from the host.
+    Write { block: Arc<Block>, at: usize, bytes: Box<[u8]> },
+    /// Bytes to the host.
+    Fetch { block: Arc<Block>, at: usize, landing: Arc<Landing> },
+    /// A unit of calls: over when none of its instances is open.
+    Calls { instances: Vec<InstanceId>, open: usize, reached: bool },
+    /// Nothing before an item of another lane is over.
+    Follow { lane: usize, ticket: u64 },
+    /// Nothing before another backend's fence has been passed. It is taken out while it
+    /// is asked; a nudge meanwhile means that it must be asked again.
+    Foreign { fence: Option<Fence>, nudged: bool },
+}
+
+impl Lane {
+    pub(crate) fn new(rank: WorldRank, name: Arc<str>, stream: StreamId) -> Self {
+        Self {
+            rank,
+            name,
+            stream,
+            progress: Arc::default(),
+            clock: Clock::default(),
+            enqueued: 0,
+            running: false,
+            queue: VecDeque::new(),
+            failure: None,
+            waiters: Vec::new(),
+            followers: Vec::new(),
+        }
+    }
+
+    /// Why the item was not done, if it was not.
+    pub(crate) fn failure_of(&self, ticket: u64) -> Option<&Error> {
+        self.failure.as_ref().filter(|(from, _)| *from <= ticket).map(|(_, error)| error)
+    }
+
+    /// Appends an item and numbers it.
+    pub(crate) fn push(&mut self, point: Option<Point>, act: Act) -> u64 {
+        self.enqueued = self.enqueued.saturating_add(1);
+        self.queue.push_back(Item { ticket: self.enqueued, point, act });
+        self.enqueued
+    }
+
+    /// The first item is over. Returns who is to be woken and who may go on.
+    pub(crate) fn finish_first(&mut self, wakers: &mut Vec<Waker>, ready: &mut Vec<usize>) {
+        if let Some(item) = self.queue.pop_front() {
+            self.finish_through(item.ticket, wakers, ready);
+        }
+    }
+
+    /// Everything up to `ticket` is over.
+    pub(crate) fn finish_through(
+        &mut self,
+        ticket: u64,
+        wakers: &mut Vec<Waker>,
+        ready: &mut Vec<usize>,
+    ) {
+        self.progress.finish(ticket);
+        self.release(|over| over <= ticket, wakers, ready);
+    }
+
+    /// From `ticket` on nothing is done any more. Returns the items that are dropped;
+    /// none if it had failed that far already.
+    pub(crate) fn fail_from(
+        &mut self,
+        ticket: u64,
+        error: &Error,
+        wakers: &mut Vec<Waker>,
+    ) -> (Vec<Item>, Vec<(u64, usize)>) {
+        if self.failure.as_ref().is_some_and(|(from, _)| *from <= ticket) {
+            return (Vec::new(), Vec::new());
+        }
+        self.failure = Some((ticket, error.clone()));
+        self.progress.fail(ticket);
+        let keep = self.queue.partition_point(|item| item.ticket < ticket);
+        let dropped = self.queue.split_off(keep).into();
+        let followers = self.followers.extract_if(.., |(over, _)| *over >= ticket).collect();
+        let over = self.waiters.extract_if(.., |(over, _)| *over >= ticket);
+        wakers.extend(over.map(|(_, waker)| waker));
+        (dropped, followers)
+    }
+
+    fn release(
+        &mut self,
+        is_over: impl Fn(u64) -> bool,
+        wakers: &mut Vec<Waker>,
+        ready: &mut Vec<usize>,
+    ) {
+        if !self.waiters.is_empty() {
+            let over = self.waiters.extract_if(.., |(ticket, _)| is_over(*ticket));
+            wakers.extend(over.map(|(_, waker)| waker));
+        }
+        if !self.followers.is_empty() {
+            let over = self.followers.extract_if(.., |(ticket, _)| is_over(*ticket));
+            ready.extend(over.map(|(_, lane)| lane));
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! How a rank's part ends before its work does.
+
+use std::sync::Arc;
+
+use rankwise_comm::{Completion, Error, Fence};
+use rankwise_program::{CommId, Ending, InstanceId};
+use rankwise_topology::WorldRank;
+
+use crate::clock::Clock;
+use crate::hub::{Changes, Hub, State};
+use crate::lane::Act;
+use crate::point::Place;
+
+impl Hub {
+    /// The end of everything that the rank has enqueued, stream by stream.
+    pub(crate) fn fences_of(self: &Arc<Self>, rank: WorldRank) -> Vec<Fence> {
+        let state = self.lock();
+        let own = state.lanes.iter().enumerate().filter(|(_, lane)| lane.rank == rank);
+        own.map(|(at, lane)| {
+            let (hub, progress) = (Arc::clone(self), Arc::clone(&lane.progress));
+            let place: Arc<dyn Completion> =
+                Arc::new(Place { hub, rank, lane: at, progress, clock: Clock::default() });
+            Fence::new(place, lane.enqueued)
+        })
+        .collect()
+    }
+}
+
+impl State {
+    /// A rank gives up its part of a communicator at once: what it has enqueued there and
+    /// is not being done yet is withdrawn, and so is whatever stands behind it.
+    pub(crate) fn abort(
+        &mut self,
+        comm: CommId,
+        rank: WorldRank,
+        error: &Error,
+        changes: &mut Changes,
+    ) {
+        for splitting in self.splits.values_mut().filter(|splitting| splitting.comm == comm) {
+            let own = splitting.seats.iter_mut().find(|seat| {
+                seat.as_ref().is_some_and(|seat| seat.rank == rank)
+            });
+            if let Some(seat) = own.and_then(Option::take) {
+                seat.fail(error, &mut changes.wakers);
+            }
+        }
+        self.matcher.leave(comm, rank, Ending::Aborted);
+        for at in 0..self.lanes.len() {
+            let Some(lane) = self.lanes.get(at).filter(|lane| lane.rank == rank) else { continue };
+            let first = lane.queue.iter().find(|item| match &item.act {
+                Act::Calls { instances, .. } => {
+                    instances.iter().any(|id| self.has_seat(*id, comm, at, item.ticket))
+                }
+                _ => false,
+            });
+            if let Some(ticket) = first.map(|item| item.ticket) {
+                self.withdraw(at, ticket, error, changes);
+            }
+        }
+    }
+
+    /// Whether that item holds a seat of that communicator that can still be given up.
+    fn has_seat(&self, id: InstanceId, comm: CommId, lane: usize, ticket: u64) -> bool {
+        self.instances.get(&id).filter(|instance| !instance.running).is_some_and(|instance| {
+            let mut seats = instance.seats.iter().flatten();
+            seats.any(|seat| (seat.comm, seat.lane, seat.ticket) == (comm, lane, ticket))
+        })
+    }
+
+    /// From `ticket` on the lane does nothing any more, and its seats are empty again: the
+    /// peers will learn of it as of a rank that never came.
+    fn withdraw(&mut self, at: usize, ticket: u64, error: &Error, changes: &mut Changes) {
+        let Some(lane) = self.lanes.get_mut(at) else { return };
+        let rank = lane.rank;
+        let (dropped, followers) = lane.fail_from(ticket, error, &mut changes.wakers);
+        for item in dropped {
+            let Act::Calls { instances, reached, .. } = &item.act else {
+                changes.garbage.push(item);
+                continue;
+            };
+            for id in instances {
+                let Some(instance) = self.instances.get_mut(id) else { continue };
+                if instance.running {
+                    continue;
+                }
+                let own = instance.seats.iter_mut().find(|seat| {
+                    seat.as_ref().is_some_and(|seat| (seat.lane, seat.ticket) == (at, item.ticket))
+                });
+                if let Some(seat) = own.and_then(Option::take) {
+                    instance.agreed = false;
+                    if *reached {
+                        instance.reached = instance.reached.saturating_sub(1);
+                    }
+                    self.matcher.leave(seat.comm, rank, Ending::Aborted);
+                }
+            }
+        }
+        for (_, follower) in followers {
+            let own = self.lanes.get(follower).and_then(|lane| lane.queue.front());
+            if let Some(own) = own.map(|item| item.ticket) {
+                self.withdraw(follower, own, error, changes);
+            }
+        }
+    }
+
+    /// What every rank is doing, a line each.
+    pub(crate) fn status(&self) -> String {
+        let lines = self.matcher.status().into_iter().map(|status| status.to_string());
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}

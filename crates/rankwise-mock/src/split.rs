@@ -1,0 +1,182 @@
+//! Splitting a communicator.
+
+use core::task::{Context, Poll, Waker};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use rankwise_comm::{Completion, Error, Fault};
+use rankwise_model::Rank;
+use rankwise_program::{CommId, InstanceId, Wait};
+use rankwise_topology::{Group, Partition, World, WorldRank};
+
+use crate::hub::{Changes, Hub, State};
+use crate::instance::Splitting;
+use crate::waits::{Awaited, Key};
+
+/// What a rank is given: its new communicator, or none.
+#[derive(Clone)]
+pub(crate) struct Joined {
+    pub(crate) comm: CommId,
+    pub(crate) name: Arc<str>,
+    pub(crate) group: Group,
+    pub(crate) rank: Rank,
+}
+
+/// One rank's part of a split.
+pub(crate) struct SplitSeat {
+    pub(crate) rank: WorldRank,
+    pub(crate) color: Option<i32>,
+    pub(crate) key: i32,
+    pub(crate) slot: Arc<Slot>,
+}
+
+/// Where a rank finds its new communicator.
+pub(crate) struct Slot {
+    over: AtomicBool,
+    given: Mutex<Given>,
+}
+
+#[derive(Default)]
+struct Given {
+    outcome: Option<Result<Option<Joined>, Error>>,
+    wakers: Vec<Waker>,
+}
+
+impl Slot {
+    pub(crate) fn new() -> Self {
+        Self { over: AtomicBool::new(false), given: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Given> {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn give(&self, outcome: Result<Option<Joined>, Error>, wakers: &mut Vec<Waker>) {
+        let mut given = self.lock();
+        if given.outcome.is_none() {
+            given.outcome = Some(outcome);
+        }
+        wakers.append(&mut given.wakers);
+        self.over.store(true, Ordering::Release);
+    }
+
+    /// What was given; `None` before.
+    pub(crate) fn outcome(&self) -> Option<Result<Option<Joined>, Error>> {
+        self.lock().outcome.clone()
+    }
+}
+
+impl SplitSeat {
+    pub(crate) fn fail(self, error: &Error, wakers: &mut Vec<Waker>) {
+        self.slot.give(Err(error.clone()), wakers);
+    }
+}
+
+impl State {
+    /// Every rank has called: makes the new communicators. The order of colours, keys and
+    /// ranks is that of [`Partition::split`].
+    pub(crate) fn finish_split(
+        &mut self,
+        id: InstanceId,
+        parent: &Group,
+        parent_name: &str,
+        changes: &mut Changes,
+    ) {
+        let Some(Splitting { seats, .. }) = self.splits.remove(&id) else { return };
+        self.matcher.completed(id);
+        let seats: Vec<_> = seats.into_iter().flatten().collect();
+        let by: Vec<_> = seats.iter().map(|seat| (seat.color, seat.key)).collect();
+        let within = World::new(parent.size());
+        let partition = match Partition::split(within, &by) {
+            Ok(partition) => partition,
+            Err(error) => {
+                let error = Error::from(Fault::Internal { what: error.to_string() });
+                seats.into_iter().for_each(|seat| seat.fail(&error, &mut changes.wakers));
+                return;
+            }
+        };
+        let mut joined: Vec<Option<Joined>> = seats.iter().map(|_| None).collect();
+        for children in partition.groups() {
+            let world_ranks: Option<Vec<_>> = children
+                .members()
+                .iter()
+                .map(|child| parent.members().get(index(child.index())).map(|rank| rank.index()))
+                .collect();
+            let group = world_ranks.and_then(|ranks| Group::new(parent.world(), ranks).ok());
+            let Some(group) = group else { continue };
+            let first = children.members().first().map_or(0, |child| index(child.index()));
+            let color = by.get(first).and_then(|(color, _)| *color).unwrap_or_default();
+            let name: Arc<str> = format!("{parent_name}/color {color}").into();
+            let comm = self.matcher.add_communicator(Arc::clone(&name), &group);
+            for (child, rank) in children.members().iter().zip(children.size().ranks()) {
+                if let Some(slot) = joined.get_mut(index(child.index())) {
+                    let (name, group) = (Arc::clone(&name), group.clone());
+                    *slot = Some(Joined { comm, name, group, rank });
+                }
+            }
+        }
+        for (seat, joined) in seats.into_iter().zip(joined) {
+            seat.slot.give(Ok(joined), &mut changes.wakers);
+        }
+    }
+}
+
+/// A rank's wait for its new communicator.
+pub(crate) struct SplitWait {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) rank: WorldRank,
+    pub(crate) instance: InstanceId,
+    pub(crate) slot: Arc<Slot>,
+}
+
+impl Completion for SplitWait {
+    fn is_done(&self, _ticket: u64) -> bool {
+        self.is_over()
+    }
+
+    fn wait(&self, _ticket: u64, deadline: Option<Instant>) -> Result<(), Error> {
+        self.hub.wait(self, deadline)
+    }
+
+    fn poll(&self, _ticket: u64, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.hub.poll(self, cx)
+    }
+
+    fn stop_waiting(&self, _ticket: u64) {
+        self.hub.stop_waiting(self);
+    }
+}
+
+impl Awaited for SplitWait {
+    fn rank(&self) -> WorldRank {
+        self.rank
+    }
+
+    fn is_over(&self) -> bool {
+        self.slot.over.load(Ordering::Acquire)
+    }
+
+    fn register(&self, _state: &mut State, waker: &Waker) {
+        let mut given = self.slot.lock();
+        if !given.wakers.iter().any(|other| other.will_wake(waker)) {
+            given.wakers.push(waker.clone());
+        }
+    }
+
+    fn key(&self) -> Key {
+        Key::Split(self.instance)
+    }
+
+    fn wait(&self, state: &State) -> Option<Wait> {
+        state.splits.contains_key(&self.instance).then_some(Wait::Instance(self.instance))
+    }
+
+    fn outcome(&self, _state: &mut State) -> Result<(), Error> {
+        self.slot.outcome().map_or(Ok(()), |given| given.map(|_| ()))
+    }
+}
+
+fn index(rank: u32) -> usize {
+    usize::try_from(rank).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,275 @@
+//! The mock's streams.
+
+use core::any::Any;
+use core::ops::Range;
+use std::sync::{Arc, MutexGuard};
+
+use rankwise_comm::{Dyn, Error, Fault, Fence, Pending, View, ViewMut};
+use rankwise_topology::WorldRank;
+
+use crate::clock::Clock;
+use crate::hub::{Changes, Hub, State};
+use crate::landing::Landing;
+use crate::lane::{Act, Lane};
+use crate::memory::{Block, HostMemory};
+use crate::point::Place;
+use crate::uses::{Access, Use, What};
+
+/// Work of one rank that runs in the order in which it was enqueued.
+///
+/// No thread belongs to it: whoever enqueues or waits carries out what has become
+/// possible.
+pub struct Stream {
+    start: Arc<Place>,
+}
+
+impl Stream {
+    pub(crate) fn new(hub: &Arc<Hub>, rank: WorldRank, name: &str) -> Self {
+        let mut state = hub.lock();
+        let stream = state.matcher.add_stream(rank, name);
+        let lane = Lane::new(rank, name.into(), stream);
+        let progress = Arc::clone(&lane.progress);
+        let at = state.lanes.len();
+        state.lanes.push(lane);
+        drop(state);
+        let (hub, clock) = (Arc::clone(hub), Clock::default());
+        Self { start: Arc::new(Place { hub, rank, lane: at, progress, clock }) }
+    }
+
+    pub(crate) fn lane(&self) -> usize {
+        self.start.lane
+    }
+
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
+        &self.start.hub
+    }
+
+    pub(crate) fn rank(&self) -> WorldRank {
+        self.start.rank
+    }
+
+    /// The state, if this stream still takes work.
+    fn open(&self) -> Result<MutexGuard<'_, State>, Error> {
+        let state = self.hub().lock();
+        match state.lanes.get(self.lane()).and_then(|lane| lane.failure.as_ref()) {
+            Some((_, error)) => Err(error.clone()),
+            None => Ok(state),
+        }
+    }
+
+    fn block<'m>(&self, memory: &'m HostMemory) -> Result<&'m Arc<Block>, Error> {
+        memory.block_of(self.hub())
+    }
+
+    /// Enqueues an act of this rank alone.
+    fn enqueue(&self, mut state: MutexGuard<'_, State>, act: Act) -> u64 {
+        let ticket = state.lanes.get_mut(self.lane()).map_or(0, |lane| lane.push(None, act));
+        self.hub().settle(state, Changes { ready: vec![self.lane()], ..Changes::default() });
+        ticket
+    }
+
+    /// A read to the host: after everything on this stream, and after the last writers
+    /// on the others.
+    fn fetch_range(
+        &self,
+        memory: &HostMemory,
+        range: &Range<usize>,
+        after: After,
+    ) -> Result<(u64, Arc<Landing>), Error> {
+        let block = self.block(memory)?;
+        let mut state = self.open()?;
+        let (lane, what) = (self.lane(), What::HostRead);
+        if let After::LastWriters = after {
+            state.follow_writers(lane, block, range)?;
+        }
+        state.note_use(self.rank(), block, lane, range, Access::Read, what)?;
+        let landing = Arc::new(Landing::new(range.len()));
+        let (block, at) = (Arc::clone(block), range.start);
+        let act = Act::Fetch { block, at, landing: Arc::clone(&landing) };
+        Ok((self.enqueue(state, act), landing))
+    }
+}
+
+/// What a read to the host comes after, besides its own stream.
+#[derive(Clone, Copy)]
+enum After {
+    LastWriters,
+    Nothing,
+}
+
+impl rankwise_comm::Stream for Stream {
+    type Memory = HostMemory;
+
+    fn fence(&self) -> Result<Fence, Error> {
+        let state = self.hub().lock();
+        let Some(lane) = state.lanes.get(self.lane()) else {
+            return Err(Fault::Internal { what: format!("no lane {}", self.lane()) }.into());
+        };
+        if lane.clock.is_empty() {
+            return Ok(Fence::new(self.start.clone(), lane.enqueued));
+        }
+        let (hub, clock) = (Arc::clone(self.hub()), lane.clock.clone());
+        let progress = Arc::clone(&lane.progress);
+        let place = Place { hub, rank: self.rank(), lane: self.lane(), progress, clock };
+        Ok(Fence::new(Arc::new(place), lane.enqueued))
+    }
+
+    fn wait_for(&self, fence: &Fence) -> Result<(), Error> {
+        let mut state = self.open()?;
+        let completion: &dyn Any = &**fence.completion();
+        let own = completion
+            .downcast_ref::<Place>()
+            .filter(|place| place.hub.number == self.hub().number);
+        match own {
+            None => {
+                let act = Act::Foreign { fence: Some(fence.clone()), nudged: false };
+                self.enqueue(state, act);
+            }
+            // What comes before on the same stream, or is known to be over, orders itself.
+            Some(place) if place.lane == self.lane() || place.progress.is_known(fence.ticket()) => {}
+            Some(place) => {
+                if let Some(lane) = state.lanes.get_mut(self.lane()) {
+                    lane.clock.join(&place.clock);
+                }
+                state.follow(self.lane(), place.lane, fence.ticket())?;
+                let changes = Changes { ready: vec![self.lane()], ..Changes::default() };
+                self.hub().settle(state, changes);
+            }
+        }
+        Ok(())
+    }
+
+    fn write_bytes(&self, to: ViewMut<'_, Dyn, HostMemory>, bytes: &[u8]) -> Result<(), Error> {
+        let range = to.byte_range();
+        if range.len() != bytes.len() {
+            return Err(Fault::Transfer { host: bytes.len(), buffer: range.len() }.into());
+        }
+        let view = to.as_view();
+        let block = self.block(view.memory())?;
+        let state = self.open()?;
+        let (lane, what) = (self.lane(), What::HostWrite);
+        state.note_use(self.rank(), block, lane, &range, Access::Write, what)?;
+        let (block, at, bytes) = (Arc::clone(block), range.start, bytes.into());
+        self.enqueue(state, Act::Write { block, at, bytes });
+        Ok(())
+    }
+
+    fn read_bytes(&self, from: View<'_, Dyn, HostMemory>, bytes: &mut [u8]) -> Result<(), Error> {
+        let range = from.byte_range();
+        if range.len() != bytes.len() {
+            return Err(Fault::Transfer { host: bytes.len(), buffer: range.len() }.into());
+        }
+        let (ticket, landing) = self.fetch_range(from.memory(), &range, After::LastWriters)?;
+        Fence::new(self.start.clone(), ticket).wait()?;
+        landing.fill(|found| bytes.copy_from_slice(found));
+        Ok(())
+    }
+
+    fn fetch_bytes(&self, from: View<'_, Dyn, HostMemory>) -> Result<Pending<Vec<u8>>, Error> {
+        let (ticket, landing) =
+            self.fetch_range(from.memory(), &from.byte_range(), After::Nothing)?;
+        Ok(Pending::new(Fence::new(self.start.clone(), ticket), move || Ok(landing.take())))
+    }
+}
+
+impl State {
+    /// What comes next on `lane` starts after item `ticket` of `other`.
+    pub(crate) fn follow(&mut self, lane: usize, other: usize, ticket: u64) -> Result<(), Error> {
+        let Some(followed) = self.lanes.get(other) else { return Ok(()) };
+        // The matcher counts only what peers take part in.
+        let upto = followed.queue.iter().take_while(|item| item.ticket <= ticket);
+        let on = upto.filter_map(|item| item.point).last();
+        let Some(stream) = self.lanes.get(lane).map(|lane| lane.stream) else { return Ok(()) };
+        let point = match on {
+            None => None,
+            Some(on) => Some(self.matcher.stream_wait(stream, on).map_err(|refused| {
+                Error::from(Fault::Internal { what: refused.to_string() })
+            })?),
+        };
+        if let Some(lane) = self.lanes.get_mut(lane) {
+            lane.clock.advance(other, ticket);
+            lane.push(point, Act::Follow { lane: other, ticket });
+        }
+        Ok(())
+    }
+
+    /// What comes next on `lane` starts after the last writers of these bytes.
+    fn follow_writers(
+        &mut self,
+        lane: usize,
+        block: &Block,
+        range: &Range<usize>,
+    ) -> Result<(), Error> {
+        let writers: Vec<_> = block.uses().writers(range).collect();
+        for (other, ticket) in writers {
+            if !self.is_before(lane, other, ticket) {
+                self.follow(lane, other, ticket)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether item `ticket` of lane `other` is ordered before the next item of `lane`.
+    fn is_before(&self, lane: usize, other: usize, ticket: u64) -> bool {
+        lane == other
+            || self.lanes.get(lane).is_some_and(|lane| lane.clock.covers(other, ticket))
+            || self.lanes.get(other).is_some_and(|other| other.progress.is_known(ticket))
+    }
+
+    /// The use that the next item of `lane` would make, if nothing unordered conflicts.
+    pub(crate) fn check_use(
+        &self,
+        rank: WorldRank,
+        block: &Block,
+        new: &Use,
+    ) -> Result<(), Error> {
+        let uses = block.uses();
+        let before = |earlier: &Use| self.is_before(new.lane, earlier.lane, earlier.ticket);
+        uses.conflict(new, before).map_or(Ok(()), |earlier| Err(self.hazard(rank, earlier, new)))
+    }
+
+    /// Two uses of the same bytes that nothing orders.
+    pub(crate) fn hazard(&self, rank: WorldRank, earlier: &Use, later: &Use) -> Error {
+        let (start, end) = (&earlier.bytes.start, &earlier.bytes.end);
+        let bytes = *start.max(&later.bytes.start)..*end.min(&later.bytes.end);
+        let (earlier, later) = (self.describe_use(earlier), self.describe_use(later));
+        Fault::Hazard { earlier, later, bytes, rank: rank.index() }.into()
+    }
+
+    /// Notes the use that the next item of `lane` makes, or refuses it.
+    pub(crate) fn note_use(
+        &self,
+        rank: WorldRank,
+        block: &Block,
+        lane: usize,
+        range: &Range<usize>,
+        access: Access,
+        what: What,
+    ) -> Result<(), Error> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        let new = self.next_use(lane, range, access, what);
+        self.check_use(rank, block, &new)?;
+        let before = |earlier: &Use| self.is_before(lane, earlier.lane, earlier.ticket);
+        block.uses().note(new, before);
+        Ok(())
+    }
+
+    /// The use that the next item of `lane` would make.
+    pub(crate) fn next_use(
+        &self,
+        lane: usize,
+        range: &Range<usize>,
+        access: Access,
+        what: What,
+    ) -> Use {
+        let enqueued = self.lanes.get(lane).map_or(0, |lane| lane.enqueued);
+        Use { lane, ticket: enqueued.saturating_add(1), bytes: range.clone(), access, what }
+    }
+
+    fn describe_use(&self, one: &Use) -> String {
+        let name = self.lanes.get(one.lane).map_or("?", |lane| &lane.name);
+        format!("{} on stream {name}", one.what)
+    }
+}

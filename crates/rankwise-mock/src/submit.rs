@@ -1,0 +1,214 @@
+//! Enqueueing calls: all of them, or none.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rankwise_comm::{Communicator, Error, Fault, Part, Post};
+use rankwise_model::Rank;
+use rankwise_program::{CommId, Entry, InstanceId, Standing};
+use rankwise_program::Site;
+use rankwise_topology::WorldRank;
+
+use crate::comm::Comm;
+use crate::hub::{Changes, Hub, State};
+use crate::instance::{Bytes, Instance, Seating, Taken};
+use crate::lane::Act;
+use crate::memory::{Block, HostMemory};
+use crate::stream::Stream;
+use crate::uses::{Access, Use, What};
+
+/// A call that is about to be enqueued.
+pub(crate) struct Prepared<'p> {
+    pub(crate) comm: &'p Comm,
+    pub(crate) stream: &'p Stream,
+    pub(crate) entry: Entry,
+    pub(crate) seating: Seating,
+    pub(crate) taken: Taken,
+    pub(crate) what: What,
+}
+
+/// Calls of one rank on one stream: one item of its lane.
+struct Unit<'p> {
+    rank: WorldRank,
+    lane: usize,
+    calls: Vec<Prepared<'p>>,
+}
+
+/// Enqueues the posts as units, one per rank and stream.
+pub(crate) fn submit(posts: &[Post<'_, Comm>]) -> Result<(), Error> {
+    enqueue(posts.iter().map(Prepared::of).collect::<Result<_, _>>()?)
+}
+
+/// Enqueues the calls as units, one per rank and stream.
+pub(crate) fn enqueue(calls: Vec<Prepared<'_>>) -> Result<(), Error> {
+    let Some(first) = calls.first() else { return Ok(()) };
+    let hub = Arc::clone(first.comm.hub());
+    let units = units(&hub, calls)?;
+    let mut state = hub.lock();
+    let mut uses = Vec::new();
+    for (number, unit) in units.iter().enumerate() {
+        state.check(unit, number, &mut uses)?;
+    }
+    let mut changes = Changes::default();
+    for unit in units {
+        state.enqueue(unit, &mut changes)?;
+    }
+    hub.settle(state, changes);
+    Ok(())
+}
+
+impl<'p> Prepared<'p> {
+    fn of(post: &'p Post<'_, Comm>) -> Result<Self, Error> {
+        let (comm, call) = (post.comm(), post.call());
+        let bytes = |part: Option<&Part<'_, HostMemory>>| {
+            part.map(|part| {
+                let block = Arc::clone(part.memory().block_of(comm.hub())?);
+                Ok::<_, Error>(Bytes::Block { block, range: part.bytes() })
+            })
+            .transpose()
+        };
+        let signature = *call.signature();
+        let (site, tag) = (Site::Code(call.site()), call.tag().cloned());
+        Ok(Self {
+            comm,
+            stream: post.stream(),
+            entry: Entry { comm: comm.id(), signature, site, tag },
+            seating: Seating::of(signature.verb(), *call.layout())
+                .map_err(|error| Fault::Layout { error, site: call.site() })?,
+            taken: Taken {
+                comm: comm.id(),
+                lane: 0,
+                ticket: 0,
+                dtype: call.dtype(),
+                input: bytes(call.input())?,
+                output: bytes(call.output())?,
+                scalar: call.scalar(),
+            },
+            what: What::Call(signature.verb().name(), call.site()),
+        })
+    }
+
+    /// The bytes that it reads and writes, as far as their uses are counted.
+    fn sides(&self) -> impl Iterator<Item = (&Arc<Block>, core::ops::Range<usize>, Access)> {
+        let reads = self.taken.input.as_ref().map(|bytes| (bytes, Access::Read));
+        let writes = self.taken.output.as_ref().map(|bytes| (bytes, Access::Write));
+        reads.into_iter().chain(writes).filter_map(|(bytes, access)| match bytes {
+            Bytes::Block { block, range } if !range.is_empty() => {
+                Some((block, range.clone(), access))
+            }
+            _ => None,
+        })
+    }
+}
+
+fn units<'p>(hub: &Arc<Hub>, calls: Vec<Prepared<'p>>) -> Result<Vec<Unit<'p>>, Error> {
+    let mut units: BTreeMap<(WorldRank, usize), Vec<Prepared<'p>>> = BTreeMap::new();
+    for call in calls {
+        let (comm, stream) = (call.comm, call.stream);
+        let foreign = |found: String, needed: String| Err(Fault::Foreign { found, needed }.into());
+        if !Arc::ptr_eq(comm.hub(), hub) || !Arc::ptr_eq(stream.hub(), hub) {
+            let needed = "those of one world".to_owned();
+            return foreign("a communicator or stream of another world".to_owned(), needed);
+        }
+        if stream.rank() != comm.world_rank() {
+            let stream_of = |rank: WorldRank| format!("a stream of rank {}", rank.index());
+            return foreign(stream_of(stream.rank()), stream_of(comm.world_rank()));
+        }
+        units.entry((comm.world_rank(), stream.lane())).or_default().push(call);
+    }
+    Ok(units.into_iter().map(|((rank, lane), calls)| Unit { rank, lane, calls }).collect())
+}
+
+/// A use of bytes by one call of a submission: which block, which call.
+type OwnUse = (*const Block, (usize, usize), Use);
+
+impl State {
+    /// Why a rank can call nothing more on a communicator, if so.
+    pub(crate) fn check_open(
+        &self,
+        comm: CommId,
+        rank: WorldRank,
+        own: Rank,
+        name: &str,
+    ) -> Result<(), Error> {
+        if let Some(how) = self.left.get(&(comm, rank)) {
+            let (communicator, how) = (name.to_owned(), how.clone());
+            return Err(Fault::Closed { rank: own, communicator, how }.into());
+        }
+        self.failed.get(&comm).map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// Whatever could refuse a unit, before anything is enqueued. Calls of one submission
+    /// are concurrent: none may touch what another writes.
+    fn check(
+        &self,
+        unit: &Unit<'_>,
+        number: usize,
+        uses: &mut Vec<OwnUse>,
+    ) -> Result<(), Error> {
+        let failure = self.lanes.get(unit.lane).and_then(|lane| lane.failure.as_ref());
+        if let Some((_, error)) = failure {
+            return Err(error.clone());
+        }
+        for (position, call) in unit.calls.iter().enumerate() {
+            let comm = call.comm;
+            self.check_open(comm.id(), unit.rank, comm.rank(), comm.name())?;
+            for (block, bytes, access) in call.sides() {
+                let new = self.next_use(unit.lane, &bytes, access, call.what);
+                self.check_use(unit.rank, block, &new)?;
+                let (block, call) = (Arc::as_ptr(block), (number, position));
+                let beside = uses.iter().find(|(other, whose, earlier)| {
+                    *other == block && *whose != call && earlier.conflicts_with(&new)
+                });
+                if let Some((_, _, earlier)) = beside {
+                    return Err(self.hazard(unit.rank, earlier, &new));
+                }
+                uses.push((block, call, new));
+            }
+        }
+        Ok(())
+    }
+
+    /// Enqueues a unit that has been checked.
+    fn enqueue(&mut self, unit: Unit<'_>, changes: &mut Changes) -> Result<(), Error> {
+        let internal = |what: String| Error::from(Fault::Internal { what });
+        let stream = self.lanes.get(unit.lane).map(|lane| lane.stream);
+        let stream = stream.ok_or_else(|| internal(format!("no lane {}", unit.lane)))?;
+        let entries: Vec<_> = unit.calls.iter().map(|call| call.entry.clone()).collect();
+        let mut seats = Vec::with_capacity(entries.len());
+        let point = self
+            .matcher
+            .post(unit.rank, stream, &entries, &mut seats)
+            .map_err(|refused| internal(refused.to_string()))?;
+
+        for call in &unit.calls {
+            for (block, bytes, access) in call.sides() {
+                self.note_use(unit.rank, block, unit.lane, &bytes, access, call.what)?;
+            }
+        }
+        let mut instances = Vec::with_capacity(seats.len());
+        let ticket = self.lanes.get(unit.lane).map_or(0, |lane| lane.enqueued).saturating_add(1);
+        for (call, seat) in unit.calls.into_iter().zip(&seats) {
+            let taken = Taken { lane: unit.lane, ticket, ..call.taken };
+            let instance = self.take_seat(seat.instance, call.seating, taken);
+            instance.agreed |= matches!(seat.standing, Standing::Agreed);
+            instances.push(seat.instance);
+        }
+        let open = instances.len();
+        if let Some(lane) = self.lanes.get_mut(unit.lane) {
+            lane.push(Some(point), Act::Calls { instances, open, reached: false });
+        }
+        changes.ready.push(unit.lane);
+        Ok(())
+    }
+
+    /// Puts a call into its instance, which is made if it is the first.
+    fn take_seat(&mut self, id: InstanceId, seating: Seating, taken: Taken) -> &mut Instance {
+        let make = || Instance::new(seating.layout, taken.dtype, seating.needed);
+        let instance = self.instances.entry(id).or_insert_with(make);
+        if let Some(slot) = instance.seats.get_mut(seating.seat) {
+            *slot = Some(taken);
+        }
+        instance
+    }
+}

@@ -1,0 +1,219 @@
+//! Waiting: a short pause, then yields, then sleep; and what the matcher is told of it.
+//!
+//! Only a rank that goes to sleep is said to be blocked. A rank that drives several
+//! tasks may wait for several things at once; then it is not said to be blocked, since
+//! any of them may let it go on.
+
+use core::hint;
+use core::task::{Context, Poll, Waker};
+use core::time::Duration;
+use std::sync::Arc;
+use std::task::Wake;
+use std::thread::{self, Thread};
+use std::time::Instant;
+
+use rankwise_comm::{Error, Fault};
+use rankwise_program::{Drivers, InstanceId, Wait};
+use rankwise_topology::WorldRank;
+
+use crate::hub::{Changes, Hub, State};
+
+/// Something a rank waits for.
+pub(crate) trait Awaited {
+    /// Whose host waits.
+    fn rank(&self) -> WorldRank;
+
+    /// Whether it is over, successfully or not. Takes no lock.
+    fn is_over(&self) -> bool;
+
+    /// What is woken when it is over.
+    fn register(&self, state: &mut State, waker: &Waker);
+
+    /// What tells it from everything else that the rank may wait for.
+    fn key(&self) -> Key;
+
+    /// What the matcher calls it; `None` if no peer is needed for it.
+    fn wait(&self, state: &State) -> Option<Wait>;
+
+    /// How it ended. Only asked when it is over.
+    fn outcome(&self, state: &mut State) -> Result<(), Error>;
+}
+
+/// What tells one awaited thing from another: an item of a lane, or a split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    Item { lane: usize, ticket: u64 },
+    Split(InstanceId),
+}
+
+/// What one rank waits for, asleep.
+pub(crate) struct Waits {
+    drivers: Drivers,
+    asleep: Vec<(Key, Wait)>,
+    /// What has been polled once. A task is polled again before it counts as asleep, so
+    /// that its other branches have had their turn.
+    polled: Vec<Key>,
+}
+
+impl Waits {
+    pub(crate) const fn new(drivers: Drivers) -> Self {
+        Self { drivers, asleep: Vec::new(), polled: Vec::new() }
+    }
+}
+
+impl State {
+    /// Tells the matcher what the rank is doing.
+    fn tell(&mut self, rank: WorldRank) {
+        let Some(waits) = self.waits.get(index(rank)) else { return };
+        match (waits.drivers, &waits.asleep[..]) {
+            (Drivers::One, [(_, wait)]) => self.matcher.block(rank, *wait),
+            _ => self.matcher.resume(rank),
+        }
+    }
+
+    fn fall_asleep(&mut self, rank: WorldRank, key: Key, wait: Wait) {
+        if let Some(waits) = self.waits.get_mut(index(rank))
+            && waits.asleep.iter().all(|(other, _)| *other != key)
+        {
+            waits.asleep.push((key, wait));
+            self.tell(rank);
+        }
+    }
+
+    fn wake_up(&mut self, rank: WorldRank, key: Key) {
+        let Some(waits) = self.waits.get_mut(index(rank)) else { return };
+        waits.polled.retain(|other| *other != key);
+        let before = waits.asleep.len();
+        waits.asleep.retain(|(other, _)| *other != key);
+        if waits.asleep.len() != before {
+            self.tell(rank);
+        }
+    }
+
+    /// Whether this is the first time that the rank polls for it.
+    fn is_first_poll(&mut self, rank: WorldRank, key: Key) -> bool {
+        let Some(waits) = self.waits.get_mut(index(rank)) else { return false };
+        let first = !waits.polled.contains(&key);
+        if first {
+            waits.polled.push(key);
+        }
+        first
+    }
+}
+
+impl Hub {
+    const PAUSES: u32 = 50;
+    /// About twice what waking a sleeping thread costs.
+    const YIELDING: Duration = Duration::from_micros(100);
+
+    /// Blocks until it is over, or until the deadline.
+    pub(crate) fn wait(
+        self: &Arc<Self>,
+        awaited: &impl Awaited,
+        deadline: Option<Instant>,
+    ) -> Result<(), Error> {
+        if !self.stay_awake(awaited) {
+            self.sleep(awaited, deadline)?;
+        }
+        awaited.outcome(&mut self.lock())
+    }
+
+    /// Waits without sleeping, and helps meanwhile. Whether it is over.
+    fn stay_awake(self: &Arc<Self>, awaited: &impl Awaited) -> bool {
+        for _ in 0..Self::PAUSES {
+            if awaited.is_over() {
+                return true;
+            }
+            hint::spin_loop();
+        }
+        let start = Instant::now();
+        while start.elapsed() < Self::YIELDING {
+            if awaited.is_over() {
+                return true;
+            }
+            if !self.help() {
+                thread::yield_now();
+            }
+        }
+        awaited.is_over()
+    }
+
+    fn sleep(
+        self: &Arc<Self>,
+        awaited: &impl Awaited,
+        deadline: Option<Instant>,
+    ) -> Result<(), Error> {
+        let (rank, start) = (awaited.rank(), Instant::now());
+        let mut state = self.lock();
+        awaited.register(&mut state, &Waker::from(Arc::new(Unpark(thread::current()))));
+        if let Some(wait) = awaited.wait(&state) {
+            state.fall_asleep(rank, awaited.key(), wait);
+        }
+        self.settle(state, Changes::default());
+
+        let mut timed_out = None;
+        while !awaited.is_over() {
+            if self.help() {
+                continue;
+            }
+            match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
+                None => thread::park(),
+                Some(Duration::ZERO) => {
+                    let what = format!("rank {} still waits\n{}", rank.index(), self.lock().status());
+                    timed_out = Some(Fault::TimedOut { waited: start.elapsed(), what });
+                    break;
+                }
+                Some(left) => thread::park_timeout(left),
+            }
+        }
+        self.lock().wake_up(rank, awaited.key());
+        timed_out.map_or(Ok(()), |fault| Err(fault.into()))
+    }
+
+    /// The same without blocking.
+    pub(crate) fn poll(
+        self: &Arc<Self>,
+        awaited: &impl Awaited,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), Error>> {
+        let (rank, key) = (awaited.rank(), awaited.key());
+        let mut state = self.lock();
+        if !awaited.is_over() {
+            awaited.register(&mut state, cx.waker());
+            if state.is_first_poll(rank, key) {
+                cx.waker().wake_by_ref();
+            } else if let Some(wait) = awaited.wait(&state) {
+                state.fall_asleep(rank, key, wait);
+            }
+            self.settle(state, Changes::default());
+            state = self.lock();
+        }
+        if !awaited.is_over() {
+            return Poll::Pending;
+        }
+        state.wake_up(rank, key);
+        Poll::Ready(awaited.outcome(&mut state))
+    }
+
+    /// A task no longer waits for it.
+    pub(crate) fn stop_waiting(&self, awaited: &impl Awaited) {
+        self.lock().wake_up(awaited.rank(), awaited.key());
+    }
+}
+
+/// Wakes a sleeping thread.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn index(rank: WorldRank) -> usize {
+    usize::try_from(rank.index()).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,183 @@
+//! One report, equal on every rank, whatever the timing.
+
+use std::time::Duration;
+
+use rankwise_comm::Fault;
+use rankwise_comm::prelude::*;
+use rankwise_mock::{Comm, World};
+use rankwise_program::Kind;
+
+use crate::watchdog::in_time;
+
+/// What every rank's program returns, with ranks that start late in turn.
+fn ended(ranks: u32, late: u32, program: fn(&Comm) -> Result<(), Error>) -> Vec<Result<(), Error>> {
+    in_time(move || {
+        World::of(ranks).run(|comm| {
+            if comm.rank().index() == late {
+                std::thread::sleep(Duration::from_millis(3));
+            }
+            program(comm)
+        })
+    })
+}
+
+fn sum(comm: &Comm, len: usize) -> Result<(), Error> {
+    let mut x = comm.buffer::<f32>(len)?;
+    comm.all_reduce_in_place(Reduction::Sum, &mut x)?;
+    comm.stream().fence()?.wait()
+}
+
+#[test]
+fn a_count_of_one_rank_differs() {
+    let mut reports = Vec::new();
+    for late in 0..4 {
+        let ended = ended(4, late, |comm| sum(comm, if comm.rank().index() == 2 { 5 } else { 4 }));
+        let errors: Vec<Error> =
+            ended.into_iter().map(|ended| ended.expect_err("refused")).collect();
+        assert!(errors.iter().all(|error| *error == errors[0]), "{errors:#?}");
+        reports.push(errors[0].report().expect("a report").clone());
+    }
+    assert!(reports.iter().all(|report| *report == reports[0]));
+    let report = &reports[0];
+    assert_eq!(report.kind, Kind::Mismatch);
+    assert_eq!(report.outliers.iter().map(|rank| rank.index()).collect::<Vec<_>>(), [2]);
+    let text = report.to_string();
+    assert!(text.contains("blame.rs") && text.contains('5') && text.contains('4'), "{text}");
+}
+
+#[test]
+fn data_does_not_move_when_calls_contradict() {
+    let held = in_time(|| {
+        let comms = World::of(2).communicators();
+        let mut x = comms[0].buffer::<i32>(2)?;
+        let mut y = comms[1].buffer::<i32>(3)?;
+        comms[0].stream().write(&mut x, &[1, 2])?;
+        comms[1].stream().write(&mut y, &[10, 20, 30])?;
+        comms[0].all_reduce_in_place(Reduction::Sum, &mut x)?;
+        // The second post contradicts the first: the report is there at once.
+        comms[1].all_reduce_in_place(Reduction::Sum, &mut y)?;
+        assert!(comms[0].stream().fence()?.wait().is_err());
+        Ok::<_, Error>(comms[0].stream().read(&x).is_err())
+    });
+    assert_eq!(held, Ok(true), "the stream has failed; it does not pretend");
+}
+
+#[test]
+fn a_rank_that_returns_panics_or_drops_releases_its_peers_with_its_name() {
+    let returned = ended(3, 0, |comm| if comm.rank().index() == 1 { Ok(()) } else { sum(comm, 4) });
+    let panicked = in_time(|| {
+        World::of(3).try_run(|comm| {
+            assert_ne!(comm.rank().index(), 1, "rank 1 gives up");
+            sum(comm, 4)
+        })
+    });
+    assert!(panicked[1].as_ref().is_err_and(|panic| panic.message.contains("rank 1 gives up")));
+    let panicked: Vec<_> = panicked.into_iter().filter_map(Result::ok).collect();
+    let dropped = in_time(|| {
+        let mut comms = World::of(3).communicators();
+        drop(comms.remove(1));
+        let threads: Vec<_> =
+            comms.into_iter().map(|comm| std::thread::spawn(move || sum(&comm, 4))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Vec<_>>()
+    });
+    for (peers, how) in [
+        (vec![returned[0].clone(), returned[2].clone()], "returned"),
+        (panicked, "panicked"),
+        (dropped, "dropped"),
+    ] {
+        let error = peers[0].clone().expect_err("rank 1 never came");
+        assert_eq!(peers[1], Err(error.clone()));
+        assert_eq!(error.report().expect("a report").kind, Kind::MissingRank);
+        let text = error.to_string();
+        assert!(text.contains("rank 1") && text.contains(how), "{how}: {text}");
+    }
+}
+
+#[test]
+fn the_end_of_a_program_does_not_undo_what_it_has_enqueued() {
+    let left = in_time(|| {
+        let mut comms = World::of(2).communicators();
+        let mut x = comms[0].buffer::<i32>(1)?;
+        comms[0].stream().write(&mut x, &[1])?;
+        comms[0].all_reduce_in_place(Reduction::Sum, &mut x)?;
+        drop((comms.remove(0), x));
+        let mut y = comms[0].buffer::<i32>(1)?;
+        comms[0].stream().write(&mut y, &[2])?;
+        comms[0].all_reduce_in_place(Reduction::Sum, &mut y)?;
+        comms[0].stream().read(&y)
+    });
+    assert_eq!(left, Ok::<_, Error>(vec![3]));
+}
+
+#[test]
+fn what_comes_after_a_report_fails_with_the_same_report() {
+    let ended = ended(2, 0, |comm| {
+        let first = sum(comm, 1 + usize::try_from(comm.rank().index()).expect("small"));
+        let again = sum(comm, 1);
+        assert_eq!(first, again);
+        again
+    });
+    assert_eq!(ended[0], ended[1]);
+    assert!(ended[0].is_err());
+}
+
+#[test]
+fn an_abort_ends_a_wait_and_is_said_to_the_peers() {
+    let (own, peer) = in_time(|| {
+        let mut comms = World::of(2).communicators();
+        let (second, first) = (comms.remove(1), comms.remove(0));
+        let abort = first.abort_handle();
+        let waiting = std::thread::spawn(move || sum(&first, 4));
+        std::thread::sleep(Duration::from_millis(5));
+        abort.abort("the operator said so");
+        let own = waiting.join().expect("no panic").expect_err("aborted");
+        (own, sum(&second, 4).expect_err("the peer is gone"))
+    });
+    assert!(matches!(own.fault(), Fault::Closed { .. }), "{own}");
+    assert!(own.to_string().contains("the operator said so"), "{own}");
+    assert_eq!(peer.report().map(|report| report.kind), Some(Kind::MissingRank), "{peer}");
+    assert!(peer.to_string().contains("rank 0"), "{peer}");
+}
+
+#[test]
+fn a_deadline_ends_a_wait_for_a_rank_that_computes() {
+    let text = in_time(|| {
+        let comms = World::of(2).communicators();
+        let mut x = comms[0].buffer::<f32>(1).expect("room");
+        comms[0].all_reduce_in_place(Reduction::Sum, &mut x).expect("enqueued");
+        let fence = comms[0].stream().fence().expect("a fence");
+        let error = fence.wait_within(Duration::from_millis(20)).expect_err("nobody came");
+        assert_eq!(error.kind(), ErrorKind::Peer);
+        // The peer may still come.
+        let mut y = comms[1].buffer::<f32>(1).expect("room");
+        comms[1].all_reduce_in_place(Reduction::Sum, &mut y).expect("enqueued");
+        fence.wait().expect("now it came");
+        error.to_string()
+    });
+    assert!(text.contains("rank 1"), "{text}");
+}
+
+#[test]
+fn two_ranks_that_each_receive_first_wait_in_a_circle() {
+    let ended = ended(2, 1, |comm| {
+        let peer = comm.ranks().rank(1 - comm.rank().index()).expect("in the group");
+        let mut x = comm.buffer::<f32>(4)?;
+        comm.recv(peer, &mut x)?;
+        comm.stream().fence()?.wait()?;
+        comm.send(peer, &x)
+    });
+    let error = ended[0].clone().expect_err("a circle");
+    assert_eq!(ended[1], Err(error.clone()));
+    assert_eq!(error.report().expect("a report").kind, Kind::Deadlock, "{error}");
+}
+
+#[test]
+fn closing_waits_for_what_has_been_enqueued() {
+    let ended = ended(2, 1, |comm| {
+        let part = comm.split(Some(0), 0)?.wait()?.expect("a colour");
+        let mut x = part.buffer::<f32>(1000)?;
+        part.all_reduce_in_place(Reduction::Sum, &mut x)?;
+        part.close(Duration::from_secs(10))
+    });
+    assert_eq!(ended, [Ok(()), Ok(())]);
+}

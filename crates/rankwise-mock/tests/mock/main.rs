@@ -1,0 +1,10 @@
+//! Rank programs on the mock.
+
+mod blame;
+mod calls;
+mod hazards;
+mod leaks;
+mod order;
+mod splits;
+mod tasks;
+mod watchdog;
