@@ -64,7 +64,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Outcome {
 
     println!("{MEANING}");
     let heads = ["op", "n", "bytes", "mock", "engine", "floor", "mock/engine", "mock/floor"];
-    println!("{:>15} {:>3} {:>9} {:>11} {:>11} {:>11} {:>12} {:>11}", heads[0], heads[1], heads[2], heads[3], heads[4], heads[5], heads[6], heads[7]);
+    println!(
+        "{:>15} {:>3} {:>9} {:>11} {:>11} {:>11} {:>12} {:>11}",
+        heads[0], heads[1], heads[2], heads[3], heads[4], heads[5], heads[6], heads[7]
+    );
     for (cell, time) in &mock {
         let (op, n, bytes) = cell;
         let (engine, floor) = (engine.get(cell), floor.get(cell));
@@ -72,7 +75,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Outcome {
         let ratio = |base: Option<&f64>| shown(base.map(|base| time / base).as_ref());
         println!(
             "{op:>15} {n:>3} {bytes:>9} {time:>11.2} {:>11} {:>11} {:>12} {:>11}",
-            shown(engine), shown(floor), ratio(engine), ratio(floor)
+            shown(engine),
+            shown(floor),
+            ratio(engine),
+            ratio(floor)
         );
     }
     Ok(Done::Ran(format!("{} cells", mock.len())))

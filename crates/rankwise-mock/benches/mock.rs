@@ -81,7 +81,9 @@ fn measure(op: Op, ranks: u32, bytes: usize) -> Result<Vec<f64>, Error> {
         let each = begin.elapsed() / calls;
         start.wait();
         let rounds = *rounds.get_or_init(|| {
-            u32::try_from(SAMPLE.as_nanos() / each.as_nanos().max(1)).unwrap_or(u32::MAX).clamp(3, 50_000)
+            u32::try_from(SAMPLE.as_nanos() / each.as_nanos().max(1))
+                .unwrap_or(u32::MAX)
+                .clamp(3, 50_000)
         });
         let mut samples = Vec::new();
         for _ in 0..SAMPLES {

@@ -149,7 +149,12 @@ impl Communicator for Comm {
             .or_insert_with(|| Splitting { comm, seats: ranks.ranks().map(|_| None).collect() });
         let at = usize::try_from(self.rank.index()).unwrap_or(usize::MAX);
         if let Some(place) = splitting.seats.get_mut(at) {
-            *place = Some(SplitSeat { rank: self.world_rank, color: signed, key, slot: Arc::clone(&slot) });
+            *place = Some(SplitSeat {
+                rank: self.world_rank,
+                color: signed,
+                key,
+                slot: Arc::clone(&slot),
+            });
         }
         let mut changes = Changes::default();
         if let Standing::Agreed = seat.standing {

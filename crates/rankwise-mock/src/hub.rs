@@ -19,9 +19,9 @@ use crate::engine::{Job, Worked};
 use crate::foreign::Nudge;
 use crate::instance::{Instance, Splitting};
 use crate::jobs::Jobs;
+use crate::landing::Landing;
 use crate::lane::{Act, Item, Lane};
 use crate::memory::Block;
-use crate::landing::Landing;
 use crate::waits::Waits;
 
 /// What the ranks of one world share.

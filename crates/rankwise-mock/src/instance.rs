@@ -3,11 +3,9 @@
 use core::ops::Range;
 use std::sync::Arc;
 
-use rankwise_model::{
-    Dtype, GroupSize, Layout, LayoutError, Operation, RankLayout, Scalar,
-};
-use rankwise_program::Verb;
+use rankwise_model::{Dtype, GroupSize, Layout, LayoutError, Operation, RankLayout, Scalar};
 use rankwise_program::CommId;
+use rankwise_program::Verb;
 
 use crate::engine::{Job, Seat, Span};
 use crate::memory::Block;

@@ -37,9 +37,10 @@ impl State {
         changes: &mut Changes,
     ) {
         for splitting in self.splits.values_mut().filter(|splitting| splitting.comm == comm) {
-            let own = splitting.seats.iter_mut().find(|seat| {
-                seat.as_ref().is_some_and(|seat| seat.rank == rank)
-            });
+            let own = splitting
+                .seats
+                .iter_mut()
+                .find(|seat| seat.as_ref().is_some_and(|seat| seat.rank == rank));
             if let Some(seat) = own.and_then(Option::take) {
                 seat.fail(error, &mut changes.wakers);
             }

@@ -68,7 +68,8 @@ impl Awaited for Item<'_> {
 
     fn register(&self, state: &mut State, waker: &Waker) {
         let Some(lane) = state.lanes.get_mut(self.place.lane) else { return };
-        let known = |(ticket, other): &(u64, Waker)| *ticket == self.ticket && other.will_wake(waker);
+        let known =
+            |(ticket, other): &(u64, Waker)| *ticket == self.ticket && other.will_wake(waker);
         if !lane.waiters.iter().any(known) {
             lane.waiters.push((self.ticket, waker.clone()));
         }

@@ -65,8 +65,7 @@ fn prepare<'p>(comm: &'p Comm, stream: &'p Stream, call: &RawCall) -> Result<Pre
             site: call.site.clone(),
             tag: None,
         },
-        seating: Seating::of(verb, layout)
-            .map_err(|error| Fault::Layout { error, site: here })?,
+        seating: Seating::of(verb, layout).map_err(|error| Fault::Layout { error, site: here })?,
         taken: Taken {
             comm: comm.id(),
             lane: 0,

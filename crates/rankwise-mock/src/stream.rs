@@ -126,7 +126,8 @@ impl rankwise_comm::Stream for Stream {
                 self.enqueue(state, act);
             }
             // What comes before on the same stream, or is known to be over, orders itself.
-            Some(place) if place.lane == self.lane() || place.progress.is_known(fence.ticket()) => {}
+            Some(place) if place.lane == self.lane() || place.progress.is_known(fence.ticket()) => {
+            }
             Some(place) => {
                 if let Some(lane) = state.lanes.get_mut(self.lane()) {
                     lane.clock.join(&place.clock);
@@ -180,12 +181,13 @@ impl State {
         let upto = followed.queue.iter().take_while(|item| item.ticket <= ticket);
         let on = upto.filter_map(|item| item.point).last();
         let Some(stream) = self.lanes.get(lane).map(|lane| lane.stream) else { return Ok(()) };
-        let point = match on {
-            None => None,
-            Some(on) => Some(self.matcher.stream_wait(stream, on).map_err(|refused| {
-                Error::from(Fault::Internal { what: refused.to_string() })
-            })?),
-        };
+        let point =
+            match on {
+                None => None,
+                Some(on) => Some(self.matcher.stream_wait(stream, on).map_err(|refused| {
+                    Error::from(Fault::Internal { what: refused.to_string() })
+                })?),
+            };
         if let Some(lane) = self.lanes.get_mut(lane) {
             lane.clock.advance(other, ticket);
             lane.push(point, Act::Follow { lane: other, ticket });
@@ -217,12 +219,7 @@ impl State {
     }
 
     /// The use that the next item of `lane` would make, if nothing unordered conflicts.
-    pub(crate) fn check_use(
-        &self,
-        rank: WorldRank,
-        block: &Block,
-        new: &Use,
-    ) -> Result<(), Error> {
+    pub(crate) fn check_use(&self, rank: WorldRank, block: &Block, new: &Use) -> Result<(), Error> {
         let uses = block.uses();
         let before = |earlier: &Use| self.is_before(new.lane, earlier.lane, earlier.ticket);
         uses.conflict(new, before).map_or(Ok(()), |earlier| Err(self.hazard(rank, earlier, new)))

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rankwise_comm::{Communicator, Error, Fault, Part, Post};
 use rankwise_model::Rank;
-use rankwise_program::{CommId, Entry, InstanceId, Standing};
 use rankwise_program::Site;
+use rankwise_program::{CommId, Entry, InstanceId, Standing};
 use rankwise_topology::WorldRank;
 
 use crate::comm::Comm;
@@ -140,12 +140,7 @@ impl State {
 
     /// Whatever could refuse a unit, before anything is enqueued. Calls of one submission
     /// are concurrent: none may touch what another writes.
-    fn check(
-        &self,
-        unit: &Unit<'_>,
-        number: usize,
-        uses: &mut Vec<OwnUse>,
-    ) -> Result<(), Error> {
+    fn check(&self, unit: &Unit<'_>, number: usize, uses: &mut Vec<OwnUse>) -> Result<(), Error> {
         let failure = self.lanes.get(unit.lane).and_then(|lane| lane.failure.as_ref());
         if let Some((_, error)) = failure {
             return Err(error.clone());

@@ -159,7 +159,8 @@ impl Hub {
             match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
                 None => thread::park(),
                 Some(Duration::ZERO) => {
-                    let what = format!("rank {} still waits\n{}", rank.index(), self.lock().status());
+                    let what =
+                        format!("rank {} still waits\n{}", rank.index(), self.lock().status());
                     timed_out = Some(Fault::TimedOut { waited: start.elapsed(), what });
                     break;
                 }

@@ -89,14 +89,14 @@ impl World {
     /// ended. Its peers are not left waiting: their calls return a report that names it.
     pub fn run<R: Send>(self, program: impl Fn(&Comm) -> R + Sync) -> Vec<R> {
         let ended = self.catch(program);
-        ended.into_iter().map(|result| result.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        ended
+            .into_iter()
+            .map(|result| result.unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
     }
 
     /// The same, with a panic of a rank as a value.
-    pub fn try_run<R: Send>(
-        self,
-        program: impl Fn(&Comm) -> R + Sync,
-    ) -> Vec<Result<R, Panicked>> {
+    pub fn try_run<R: Send>(self, program: impl Fn(&Comm) -> R + Sync) -> Vec<Result<R, Panicked>> {
         let ended = self.catch(program).into_iter().zip(0..);
         ended
             .map(|(result, rank)| {

@@ -8,10 +8,12 @@ use core::fmt;
 use rankwise_model::Rank;
 use rankwise_topology::Group;
 
+use crate::call::Verb;
 use crate::ending::Ending;
-use crate::history::{narrow, widen};
+use crate::history::narrow;
 use crate::instance::InstanceId;
 use crate::report::Report;
+use crate::seq::Seq;
 
 /// A communicator. Opaque: only the [`Matcher`](crate::Matcher) that issued it knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,10 +96,6 @@ impl Numbered {
             self.base = self.base.saturating_add(1);
         }
     }
-
-    fn end(&self) -> u64 {
-        self.base.saturating_add(widen(self.open.len()))
-    }
 }
 
 impl Communicator {
@@ -142,6 +140,20 @@ impl Communicator {
         (number, channel.open.get(number))
     }
 
+    /// The number that a member's call would have.
+    pub(crate) fn peek(&self, rank: Rank, verb: Verb) -> Seq {
+        let counted = |from, to, count: fn(&Channel) -> u64| Seq::Message {
+            from,
+            to,
+            number: self.channels.get(&(from, to)).map_or(0, count),
+        };
+        match verb {
+            Verb::Send { to } => counted(rank, to, |channel| channel.sends),
+            Verb::Recv { from } => counted(from, rank, |channel| channel.recvs),
+            _ => Seq::Collective(self.members.get(Self::slot(rank)).map_or(0, |own| own.next)),
+        }
+    }
+
     /// Keeps an instance that has just begun.
     pub(crate) fn opened(&mut self, message: Option<(Rank, Rank)>, instance: InstanceId) {
         match message {
@@ -174,14 +186,10 @@ impl Communicator {
         }
     }
 
-    /// The number of calls ever numbered, for tests of what is kept.
-    pub(crate) fn open_instances(&self) -> usize {
+    /// How many entries are kept for instances.
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> usize {
         let messages = self.channels.values().map(|channel| channel.open.open.len());
         messages.fold(self.collectives.open.len(), usize::saturating_add)
-    }
-
-    /// The number that the next new collective will have.
-    pub(crate) fn collectives_begun(&self) -> u64 {
-        self.collectives.end()
     }
 }

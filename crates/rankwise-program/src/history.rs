@@ -75,6 +75,7 @@ impl History {
     }
 
     /// How many calls are kept.
+    #[cfg(test)]
     pub(crate) fn kept(&self) -> usize {
         self.calls.len()
     }

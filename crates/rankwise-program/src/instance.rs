@@ -82,7 +82,7 @@ pub(crate) struct Instance {
     pub(crate) missing: usize,
     pub(crate) standing: Standing,
     /// What the first call was: the others are compared with it.
-    first: Signature,
+    pub(crate) first: Signature,
     /// The first tag that any call carried.
     tag: Option<Tag>,
 }

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use rankwise_topology::{Group, World, WorldRank};
 
+pub(crate) use self::seating::{position_of, world_rank_of};
 use crate::call::{Signature, Tag};
 use crate::communicator::{CommId, Communicator};
 use crate::history::narrow;

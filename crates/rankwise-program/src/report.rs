@@ -113,11 +113,11 @@ pub enum Why {
         /// What it said, such as the message of its panic.
         words: Option<Arc<str>>,
     },
-    /// It waits in another call for ever.
-    Blocked(
-        /// The call it waits in.
-        Call,
-    ),
+    /// It waits for something else: for ever, unless the report is inconclusive.
+    Blocked {
+        /// The call it waits in; `None` if it waits for nothing that it called itself.
+        call: Option<Call>,
+    },
     /// It is computing, and may still come.
     Computing,
 }
@@ -131,8 +131,8 @@ pub struct Call {
     pub signature: Signature,
     /// The caller's name for what it moves.
     pub tag: Option<Tag>,
-    /// Its number; `None` if the call was refused and got none.
-    pub seq: Option<Seq>,
+    /// Its number; of a call that was refused, the one it would have had.
+    pub seq: Seq,
     /// Where it was made.
     pub site: Site,
 }
@@ -146,6 +146,44 @@ pub struct Edge {
     pub call: Call,
     /// For whom, in world rank order.
     pub waits_for: Vec<WorldRank>,
+}
+
+impl Report {
+    /// A report with nothing in it yet.
+    pub(crate) fn new(kind: Kind, communicator: Arc<str>, ranks: GroupSize) -> Self {
+        Self {
+            kind,
+            aspects: Aspects::NONE,
+            communicator,
+            ranks,
+            seq: None,
+            sides: Vec::new(),
+            outliers: Vec::new(),
+            absent: Vec::new(),
+            waits: Vec::new(),
+            recent: Vec::new(),
+        }
+    }
+
+    /// The ranks that wait in a circle, from the smallest on, each waiting for the next
+    /// and the last for the first. Empty if the report is on no circle.
+    pub fn cycle(&self) -> Vec<WorldRank> {
+        let mut cycle: Vec<WorldRank> = Vec::new();
+        for (at, edge) in self.waits.iter().enumerate() {
+            cycle.push(edge.rank);
+            let next = self.waits.get(at.saturating_add(1)).map(|next| next.rank);
+            let goes_on =
+                next.is_some_and(|next| edge.waits_for.contains(&next) && !cycle.contains(&next));
+            // The shortest cycle ends where a rank waits for the first.
+            if cycle.first().is_some_and(|first| edge.waits_for.contains(first)) {
+                return cycle;
+            }
+            if !goes_on {
+                break;
+            }
+        }
+        Vec::new()
+    }
 }
 
 impl core::error::Error for Report {}

@@ -9,6 +9,7 @@ use rankwise_topology::WorldRank;
 
 use crate::history::{narrow, widen};
 use crate::instance::InstanceId;
+use crate::report::Report;
 
 /// A stream of one rank. Opaque: only the [`Matcher`](crate::Matcher) that issued it
 /// knows it.
@@ -42,6 +43,8 @@ pub(crate) struct Item {
     pub(crate) work: Work,
     /// The last call of the stream's rank up to here, by its number in the history.
     pub(crate) call: Option<u64>,
+    /// Why it will never be over.
+    pub(crate) failed: Option<Arc<Report>>,
 }
 
 /// What an item still waits for.

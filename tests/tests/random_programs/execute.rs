@@ -73,7 +73,11 @@ impl<'p> Life<'p> {
                 let sides = Sides::of(*kind, comm, root, *count);
                 let on = comm.on(stream);
                 if send == recv {
-                    let whole = slice(&mut self.buffers[send.buffer], *send, sides.input.max(sides.output))?;
+                    let whole = slice(
+                        &mut self.buffers[send.buffer],
+                        *send,
+                        sides.input.max(sides.output),
+                    )?;
                     match kind {
                         OperationKind::AllReduce => on.all_reduce_in_place(op, whole)?,
                         OperationKind::Reduce => on.reduce_in_place(op, root, whole)?,
@@ -167,10 +171,7 @@ fn slice<'b>(
 
 fn to_bytes(values: &[Scalar]) -> Vec<u8> {
     let width = |value: &Scalar| usize::try_from(value.dtype().bytes()).unwrap();
-    values
-        .iter()
-        .flat_map(|value| value.bits().to_le_bytes()[..width(value)].to_vec())
-        .collect()
+    values.iter().flat_map(|value| value.bits().to_le_bytes()[..width(value)].to_vec()).collect()
 }
 
 fn from_bytes(dtype: Dtype, bytes: &[u8]) -> Vec<Scalar> {

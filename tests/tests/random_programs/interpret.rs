@@ -57,9 +57,8 @@ fn collective(program: &Program, step: &Step, ranks: &mut [Vec<Vec<Held>>]) {
         },
     );
     let before = ranks.to_vec();
-    let input = |q: usize, position: usize| {
-        before[members[q]][send.buffer][input_start(q) + position]
-    };
+    let input =
+        |q: usize, position: usize| before[members[q]][send.buffer][input_start(q) + position];
     let folded = |position: usize| {
         let contributions = (0..n).map(|q| (program.factors[members[q]], input(q, position)));
         fold(*reduction, contributions.collect())
@@ -70,7 +69,9 @@ fn collective(program: &Program, step: &Step, ranks: &mut [Vec<Vec<Held>>]) {
             OperationKind::Reduce if r == *root => (0..c).map(folded).collect(),
             OperationKind::Broadcast => (0..c).map(|p| input(*root, p)).collect(),
             OperationKind::AllGather => (0..n * c).map(|p| input(p / c, p % c)).collect(),
-            OperationKind::Gather if r == *root => (0..n * c).map(|p| input(p / c, p % c)).collect(),
+            OperationKind::Gather if r == *root => {
+                (0..n * c).map(|p| input(p / c, p % c)).collect()
+            }
             OperationKind::ReduceScatter => (0..c).map(|p| folded(r * c + p)).collect(),
             OperationKind::AllToAll => (0..n * c).map(|p| input(p / c, r * c + p % c)).collect(),
             OperationKind::Scatter => (0..c).map(|p| input(*root, r * c + p)).collect(),

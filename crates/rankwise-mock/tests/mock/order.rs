@@ -118,8 +118,10 @@ fn large_calls_are_shared_and_still_exact() {
     });
     for sum in sums {
         let sum = sum.expect("no error");
-        let wrong =
-            sum.iter().zip((0..60_000_u16).cycle()).position(|(x, p)| *x != f32::from(p % 1000) * 6.0);
+        let wrong = sum
+            .iter()
+            .zip((0..60_000_u16).cycle())
+            .position(|(x, p)| *x != f32::from(p % 1000) * 6.0);
         assert_eq!(wrong, None);
     }
 }

@@ -71,9 +71,8 @@ async fn two_sums(comm: Comm) -> Result<Vec<u64>, Error> {
 
 #[test]
 fn a_thousand_ranks_in_one_thread() {
-    let sums = in_time(|| {
-        run_all(World::of(1000).communicators().into_iter().map(two_sums).collect())
-    });
+    let sums =
+        in_time(|| run_all(World::of(1000).communicators().into_iter().map(two_sums).collect()));
     assert_eq!(sums, vec![Ok(vec![999 * 1000 / 2; 5]); 1000]);
 }
 

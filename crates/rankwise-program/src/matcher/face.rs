@@ -60,7 +60,7 @@ impl Matcher {
         let own = waiting.last().and_then(|last| last.call);
         let theirs = || target.get(on.index).and_then(|item| item.call);
         let call = own.or_else(|| (target.rank == waiting.rank).then(theirs).flatten());
-        Ok(self.enqueue(stream, Item { work: Work::Wait(on), call }))
+        Ok(self.enqueue(stream, Item { work: Work::Wait(on), call, failed: None }))
     }
 
     /// The last point of a stream; `None` if nothing was ever enqueued.
@@ -113,21 +113,20 @@ impl Matcher {
 
     /// How a wait stands, as far as [`take_verdicts`](Self::take_verdicts) has looked.
     pub fn progress(&self, wait: Wait) -> Progress {
-        let mut open = false;
         let failed = match wait {
-            Wait::Instance(instance) => self.failure_of(instance, &mut open),
-            Wait::Point(point) => self.stream(point.stream).and_then(|stream| {
-                let before = stream.items().take_while(|(index, _)| *index <= point.index);
-                open = point.index >= stream.base() && point.index < stream.end();
-                before
-                    .flat_map(|(_, item)| item.work.instances())
-                    .find_map(|instance| self.failure_of(*instance, &mut open))
+            Wait::Instance(id) => self.instances.get(id).map(|found| match &found.standing {
+                Standing::Failed(report) => Some(report),
+                Standing::Open | Standing::Agreed | Standing::Frozen => None,
             }),
+            Wait::Point(point) => {
+                let item = self.stream(point.stream).and_then(|stream| stream.get(point.index));
+                item.map(|item| item.failed.as_ref())
+            }
         };
         match failed {
-            Some(report) => Progress::Failed(report),
-            None if open => Progress::Pending,
             None => Progress::Done,
+            Some(None) => Progress::Pending,
+            Some(Some(report)) => Progress::Failed(report.clone()),
         }
     }
 
@@ -181,6 +180,11 @@ impl Matcher {
     /// How many instances are not over, failed ones included.
     pub fn open_instances(&self) -> usize {
         self.instances.open()
+    }
+
+    /// The name of a stream; `None` for one of another matcher.
+    pub fn stream_name(&self, stream: StreamId) -> Option<&Arc<str>> {
+        Some(&self.stream(stream)?.name)
     }
 
     /// The group of a communicator; `None` for one of another matcher.
@@ -241,7 +245,7 @@ impl Matcher {
                 communicator: name(),
                 signature: entry.signature,
                 tag: entry.tag.clone(),
-                seq: None,
+                seq: comm.peek(position, entry.signature.verb()),
                 site: entry.site.clone(),
             };
             self.tell(rank, &report, Some(place));
@@ -263,15 +267,6 @@ impl Matcher {
         if let Some(participant) = self.rank_mut(rank) {
             let last = participant.history.end().saturating_sub(1);
             participant.told.get_or_insert(Told { report: report.clone(), place, last });
-        }
-    }
-
-    fn failure_of(&self, instance: InstanceId, open: &mut bool) -> Option<Arc<Report>> {
-        let found = self.instances.get(instance)?;
-        *open = true;
-        match &found.standing {
-            Standing::Failed(report) => Some(report.clone()),
-            _ => None,
         }
     }
 }

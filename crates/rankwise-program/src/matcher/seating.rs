@@ -63,7 +63,7 @@ impl Matcher {
         if loose && let Some(participant) = self.rank_mut(rank) {
             participant.loose = true;
         }
-        Ok(self.enqueue(stream, Item { work, call }))
+        Ok(self.enqueue(stream, Item { work, call, failed: None }))
     }
 
     fn position(&self, rank: WorldRank, entry: &Entry) -> Option<Rank> {
@@ -371,7 +371,7 @@ impl Matcher {
             communicator: self.name(made.comm).cloned().unwrap_or_default(),
             signature: made.signature,
             tag: made.tag.clone(),
-            seq: Some(made.seq),
+            seq: made.seq,
             site: made.site.clone(),
         }
     }
