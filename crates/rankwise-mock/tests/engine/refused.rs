@@ -176,6 +176,20 @@ fn an_overlap_is_seen_past_shorter_runs_between() {
     assert!(matches!(refused::<i32>(two, &seats), JobError::Overlap { bytes: 4, .. }));
 }
 
+/// Rank 0's contribution is the first block of its output, which is longer than that.
+#[test]
+fn in_place_is_as_long_as_the_longer_side() {
+    let operation = Operation::AllGather;
+    let mut arena = Arena::new();
+    let in_place = seat(arena.span(0..16), arena.span(0..32));
+    let inside = seat(arena.span(16..32), arena.span(64..96));
+    let error = refused::<i32>(layout(operation, 4), &[in_place, inside]);
+    let (first, second) = ((rank(0), Side::InPlace), (rank(1), Side::Input));
+    assert_eq!(error, JobError::Overlap { operation, first, second, bytes: 16 });
+    let beside = seat(arena.span(32..48), arena.span(64..96));
+    finish(&job::<i32>(layout(operation, 4), &[in_place, beside]).unwrap());
+}
+
 #[test]
 fn what_is_harmless_is_allowed() {
     let mut arena = Arena::new();
