@@ -92,7 +92,9 @@ impl State {
             Ok(partition) => partition,
             Err(error) => {
                 let error = Error::from(Fault::Internal { what: error.to_string() });
-                seats.into_iter().for_each(|seat| seat.fail(&error, &mut changes.wakers));
+                for seat in seats {
+                    seat.fail(&error, &mut changes.wakers);
+                }
                 return;
             }
         };

@@ -1,9 +1,11 @@
 //! Every operation once, with integers worked out by hand.
 
 use rankwise_comm::prelude::*;
-use rankwise_mock::{Comm, World};
+use rankwise_mock::{Comm, HostMemory, World};
 
 use crate::watchdog::in_time;
+
+type Vector = Buffer<i32, HostMemory>;
 
 fn at(comm: &Comm, rank: u32) -> Rank {
     comm.ranks().rank(rank).expect("in the group")
@@ -18,11 +20,7 @@ fn mine(comm: &Comm, len: i32) -> Vec<i32> {
 fn outputs(
     input: i32,
     len: usize,
-    call: fn(
-        &Comm,
-        &Buffer<i32, rankwise_mock::HostMemory>,
-        &mut Buffer<i32, rankwise_mock::HostMemory>,
-    ) -> Result<(), Error>,
+    call: fn(&Comm, &Vector, &mut Vector) -> Result<(), Error>,
 ) -> Vec<Vec<i32>> {
     in_time(move || {
         let ranks = World::of(3).run(|comm| {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Runs `test` in a thread of its own, at most for half a minute.
 #[track_caller]
-pub fn in_time<R: Send + 'static>(test: impl FnOnce() -> R + Send + 'static) -> R {
+pub(crate) fn in_time<R: Send + 'static>(test: impl FnOnce() -> R + Send + 'static) -> R {
     let (done, ended) = mpsc::channel();
     let thread = thread::spawn(move || {
         let result = test();
