@@ -44,7 +44,12 @@ const ROWS: &[Row] = &[
     row("rankwise-account", &["rankwise-model"], &[], Only(&[])),
     // Beside account, never on it: a count is the same whichever device holds the rank.
     row("rankwise-topology", &["rankwise-model"], &[], Only(&[])),
-    row("rankwise-program", &["rankwise-account", "rankwise-topology"], &[], Only(&[])),
+    row(
+        "rankwise-program",
+        &["rankwise-account", "rankwise-topology"],
+        &[],
+        Only(&["serde", "serde_json"]),
+    ),
     row(
         "rankwise-plan",
         &["rankwise-program"],

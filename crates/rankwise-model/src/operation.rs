@@ -392,6 +392,19 @@ impl fmt::Display for Operation {
     }
 }
 
+impl CountMeaning {
+    /// One word for it, as files say it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "whole",
+            Self::Contribution => "contribution",
+            Self::Shard => "shard",
+            Self::Block => "block",
+            Self::Message => "message",
+        }
+    }
+}
+
 impl fmt::Display for CountMeaning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {

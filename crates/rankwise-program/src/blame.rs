@@ -1,6 +1,6 @@
 //! From a cause to its report: who called what, who differs, who is absent.
 
-mod circle;
+pub(crate) mod circle;
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;

@@ -78,12 +78,14 @@ extern crate alloc;
 
 mod blame;
 pub mod call;
+pub mod check;
 pub mod communicator;
 pub mod ending;
 mod history;
 pub mod instance;
 pub mod matcher;
 pub mod participant;
+pub mod program;
 pub mod refused;
 pub mod report;
 pub mod seq;
@@ -94,11 +96,13 @@ mod verdicts;
 mod waits;
 
 pub use call::{Collective, Payload, Signature, Tag, Verb};
+pub use check::{Caveat, Findings, check};
 pub use communicator::CommId;
 pub use ending::Ending;
 pub use instance::{InstanceId, Seat, Standing};
 pub use matcher::{Entry, Matcher, Progress, Verdict};
 pub use participant::{Drivers, Wait};
+pub use program::{Program, ProgramError};
 pub use refused::Refused;
 pub use report::{Absent, Aspect, Aspects, Call, Edge, Kind, Member, Report, Side, Why};
 pub use seq::Seq;

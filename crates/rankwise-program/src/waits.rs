@@ -7,7 +7,7 @@
 //! hopeless. Among the hopeless, what needs each other is one component, and the
 //! components are judged from those that need no other upwards.
 
-mod components;
+pub(crate) mod components;
 
 use alloc::sync::Arc;
 use alloc::vec;

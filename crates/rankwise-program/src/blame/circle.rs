@@ -11,46 +11,52 @@ use crate::matcher::{Matcher, world_rank_of};
 use crate::report::{Edge, Kind, Report};
 
 /// An edge, and what a report on it needs besides.
-struct Stuck {
-    edge: Edge,
-    ranks: GroupSize,
-    /// The number of its call in the rank's history.
-    call: u64,
+pub(crate) struct Stuck {
+    pub(crate) edge: Edge,
+    /// The number of ranks in the communicator of its call.
+    pub(crate) ranks: GroupSize,
+    /// The number of its call among the rank's calls.
+    pub(crate) call: u64,
+}
+
+/// A report on edges that go round, ordered so that it reads as a cycle.
+pub(crate) fn report_on_circle(kind: Kind, world: GroupSize, mut stuck: Vec<Stuck>) -> Report {
+    stuck.sort_by(|one, other| one.edge.cmp(&other.edge));
+    let cycle = first_cycle(&stuck);
+    let mut ordered: Vec<Stuck> = Vec::with_capacity(stuck.len());
+    for (at, rank) in cycle.iter().enumerate() {
+        let next = cycle.get(at.saturating_add(1)).or(cycle.first());
+        let leads_on = |stuck: &Stuck| {
+            let edge = &stuck.edge;
+            edge.rank == *rank && next.is_some_and(|next| edge.waits_for.contains(next))
+        };
+        if let Some(found) = stuck.iter().position(leads_on) {
+            ordered.push(stuck.remove(found));
+        }
+    }
+    ordered.append(&mut stuck);
+
+    let first = ordered.first();
+    let name = first.map(|first| first.edge.call.communicator.clone());
+    let ranks = first.map_or(world, |first| first.ranks);
+    let mut report = Report::new(kind, name.unwrap_or_default(), ranks);
+    report.seq = first.map(|first| first.edge.call.seq);
+    report.waits = ordered.into_iter().map(|stuck| stuck.edge).collect();
+    report
 }
 
 impl Matcher {
     /// The report on instances that need each other.
     pub(super) fn on_circle(&self, instances: &[InstanceId]) -> Report {
-        let mut stuck: Vec<Stuck> =
+        let stuck: Vec<Stuck> =
             instances.iter().flat_map(|instance| self.stuck_at(*instance)).collect();
-        stuck.sort_by(|one, other| one.edge.cmp(&other.edge));
-
-        let cycle = first_cycle(&stuck);
-        let mut ordered: Vec<Stuck> = Vec::with_capacity(stuck.len());
-        for (at, rank) in cycle.iter().enumerate() {
-            let next = cycle.get(at.saturating_add(1)).or(cycle.first());
-            let leads_on = |stuck: &Stuck| {
-                let edge = &stuck.edge;
-                edge.rank == *rank && next.is_some_and(|next| edge.waits_for.contains(next))
-            };
-            if let Some(found) = stuck.iter().position(leads_on) {
-                ordered.push(stuck.remove(found));
-            }
-        }
-        ordered.append(&mut stuck);
-
-        let first = ordered.first();
-        let name = first.map(|first| first.edge.call.communicator.clone());
-        let ranks = first.map_or(self.world.size(), |first| first.ranks);
-        let mut report = Report::new(Kind::Deadlock, name.unwrap_or_default(), ranks);
-        report.seq = first.map(|first| first.edge.call.seq);
         let mut last: BTreeMap<WorldRank, u64> = BTreeMap::new();
-        for Stuck { edge, call, .. } in &ordered {
+        for Stuck { edge, call, .. } in &stuck {
             let until = last.entry(edge.rank).or_default();
             *until = (*until).max(*call);
         }
+        let mut report = report_on_circle(Kind::Deadlock, self.world.size(), stuck);
         report.recent = self.recent(last.keys().copied().collect(), &last);
-        report.waits = ordered.into_iter().map(|stuck| stuck.edge).collect();
         report
     }
 

@@ -1,0 +1,192 @@
+//! Field cases of rank programs: d01, d05, d06 and d11.
+
+use std::collections::BTreeMap;
+
+use rankwise_program::{
+    Aspect, Aspects, Caveat, Findings, Kind, Program, Report, Seq, Side, check,
+};
+use rankwise_topology::WorldRank;
+use serde_json::Value;
+
+fn text(id: &str, file: &str) -> String {
+    let path = format!("{}/cases/{id}/{file}.json", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn expected(id: &str) -> Value {
+    serde_json::from_str(&text(id, "expected")).unwrap()
+}
+
+fn findings(id: &str, file: &str) -> Findings {
+    check(&Program::from_json(&text(id, file)).unwrap())
+}
+
+fn numbers(value: &Value) -> Vec<u64> {
+    value.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
+}
+
+fn indices(ranks: &[WorldRank]) -> Vec<u64> {
+    ranks.iter().map(|rank| rank.index().into()).collect()
+}
+
+fn members(side: &Side) -> Vec<u64> {
+    side.members.iter().map(|member| member.world.index().into()).collect()
+}
+
+/// The one report of a check.
+fn only(findings: &Findings) -> &Report {
+    let [report] = findings.reports.as_slice() else {
+        panic!("{} reports, one expected", findings.reports.len())
+    };
+    report
+}
+
+/// The ranks of each side, by what `word` says of it.
+fn by_side(report: &Report, word: impl Fn(&Side) -> String) -> BTreeMap<String, Vec<u64>> {
+    report.sides.iter().map(|side| (word(side), members(side))).collect()
+}
+
+fn by_key(value: &Value) -> BTreeMap<String, Vec<u64>> {
+    let object = value.as_object().unwrap();
+    object.iter().map(|(key, ranks)| (key.clone(), numbers(ranks))).collect()
+}
+
+#[test]
+fn d01_a_count_off_by_two_is_a_mismatch_though_it_may_not_hang() {
+    let expected = expected("d01-count-off-by-two-no-hang");
+    let findings = findings("d01-count-off-by-two-no-hang", "program");
+    let report = only(&findings);
+    assert_eq!(report.kind, Kind::Mismatch);
+    assert_eq!(report.aspects, Aspects::NONE.with(Aspect::Count));
+    assert_eq!(&*report.communicator, expected["group"].as_str().unwrap());
+    assert_eq!(report.seq, Some(Seq::Collective(expected["call_index"].as_u64().unwrap())));
+    assert_eq!(indices(&report.outliers), numbers(&expected["culprits"]));
+    let count = |side: &Side| side.signature.payload().unwrap().count;
+    assert_eq!(count(&report.sides[0]), expected["majority"].as_u64().unwrap());
+    assert_eq!(by_side(report, |side| count(side).to_string()), by_key(&expected["values"]));
+    assert!(report.sides.iter().all(|side| side.signature.verb().name() == expected["op"]));
+    assert_eq!(findings.completed, 0);
+    assert_eq!(
+        report.to_string(),
+        "mismatch of count: all_reduce(sum), collective 0 of world (8 ranks), outlier rank 0
+  rank 1 to 7: all_reduce(sum) of 409598 × f32
+    at rank 1, call 0 (rank 1)
+    at rank 2, call 0 (rank 2)
+    at rank 3, call 0 (rank 3)
+    at rank 4, call 0 (rank 4)
+    … and 3 more places
+  rank 0: all_reduce(sum) of 409600 × f32
+    at rank 0, call 0"
+    );
+}
+
+/// That a report is the wait cycle of d05, as far as `expected` says.
+fn is_the_cycle(report: &Report, expected: &Value) {
+    let mut cycle = indices(&report.cycle());
+    cycle.extend(cycle.first().copied());
+    assert_eq!(cycle, numbers(&expected["cycle"]));
+    assert_eq!(report.waits.len(), 4, "one edge per rank");
+}
+
+#[test]
+fn d05_blocking_calls_wait_in_a_circle() {
+    let id = "d05-two-dimensional-mesh-wait-cycle";
+    let expected = &expected(id)["blocking.json"];
+    let findings = findings(id, "blocking");
+    let report = only(&findings);
+    assert_eq!(report.kind, Kind::Deadlock);
+    is_the_cycle(report, expected);
+    for edge in &report.waits {
+        let rank = edge.rank.to_string();
+        let stuck = &expected["stuck"][&rank];
+        assert_eq!(&*edge.call.communicator, stuck["group"].as_str().unwrap());
+        assert_eq!(edge.call.signature.verb().name(), stuck["op"].as_str().unwrap());
+        assert_eq!(edge.call.seq, Seq::Collective(stuck["instance"].as_u64().unwrap()));
+        let site = format!("rank {rank}, call {}", stuck["call_index"]);
+        assert_eq!(edge.call.site.to_string(), site);
+        assert_eq!(indices(&edge.waits_for), numbers(&expected["waits_for"][&rank]));
+    }
+    assert_eq!((findings.completed, findings.order.len()), (0, 0));
+}
+
+#[test]
+fn d05_one_stream_for_both_waits_in_the_same_circle() {
+    let id = "d05-two-dimensional-mesh-wait-cycle";
+    let expected = &expected(id)["one_stream.json"];
+    let findings = findings(id, "one_stream");
+    assert_eq!(only(&findings).kind, Kind::Deadlock);
+    is_the_cycle(only(&findings), expected);
+    assert_eq!((findings.completed, findings.order.len()), (0, 0));
+}
+
+#[test]
+fn d05_a_stream_per_dimension_completes_in_orders_that_differ() {
+    let id = "d05-two-dimensional-mesh-wait-cycle";
+    let expected = &expected(id);
+    assert_eq!(expected["two_streams.json"]["warning"], "order differs across ranks");
+    let findings = findings(id, "two_streams");
+    assert!(findings.reports.is_empty());
+    assert_eq!(findings.completed, 4);
+    let [order] = findings.order.as_slice() else { panic!("one warning expected") };
+    assert_eq!(order.kind, Kind::OrderDiffers);
+    // The circle that it would be with one stream, or with a wait after each call.
+    is_the_cycle(order, &expected["blocking.json"]);
+    let groups: Vec<_> = order.waits.iter().map(|edge| &*edge.call.communicator).collect();
+    assert_eq!(groups, ["S01", "R13", "S23", "R02"]);
+}
+
+#[test]
+fn d06_tags_tell_what_shapes_cannot() {
+    let id = "d06-same-shape-different-meaning";
+    let expected = &expected(id)["with_tags"];
+    let findings = findings(id, "program");
+    let report = only(&findings);
+    assert_eq!(report.kind, Kind::Mismatch);
+    assert_eq!(report.aspects, Aspects::NONE.with(Aspect::Tag));
+    assert_eq!(report.seq, Some(Seq::Collective(expected["call_index"].as_u64().unwrap())));
+    let tag = |side: &Side| side.tag.as_ref().unwrap().to_string();
+    assert_eq!(by_side(report, tag), by_key(&expected["tags"]));
+    assert!(report.outliers.is_empty(), "one against one");
+}
+
+#[test]
+fn d06_without_tags_is_consistent_as_far_as_can_be_seen() {
+    let id = "d06-same-shape-different-meaning";
+    let expected = &expected(id)["without_tags"];
+    assert_eq!(expected["verdict"], "consistent");
+    assert_eq!(expected["caveat"], "tensor identity not checked");
+    let mut program: Value = serde_json::from_str(&text(id, "program")).unwrap();
+    for rank in ["0", "1"] {
+        for call in program["programs"][rank].as_array_mut().unwrap() {
+            call.as_object_mut().unwrap().remove("tag").unwrap();
+        }
+    }
+    let findings = check(&Program::from_json(&program.to_string()).unwrap());
+    assert!(findings.reports.is_empty());
+    assert_eq!(findings.completed, 2);
+    let [Caveat::TensorIdentityNotChecked { instances: 2, first }] = findings.caveats.as_slice()
+    else {
+        panic!("{:?}", findings.caveats)
+    };
+    assert_eq!(first.site.to_string(), "rank 0, call 0");
+}
+
+#[test]
+fn d11_a_barrier_meets_an_all_reduce() {
+    let expected = &expected("d11-reduce-then-branch")["program"];
+    let findings = findings("d11-reduce-then-branch", "program");
+    let report = only(&findings);
+    assert_eq!(expected["verdict"], "op_mismatch");
+    assert_eq!(report.kind, Kind::Mismatch);
+    assert_eq!(report.aspects, Aspects::NONE.with(Aspect::Operation));
+    let first_bad = &expected["first_bad"];
+    assert_eq!(report.seq, Some(Seq::Collective(first_bad["call_index"].as_u64().unwrap())));
+    let name = |side: &Side| side.signature.verb().name().to_owned();
+    assert_eq!(by_side(report, name), by_key(&first_bad["ops"]));
+    assert_eq!(indices(&report.outliers), numbers(&expected["culprits"]));
+    assert_eq!(findings.completed, 1, "the reduce");
+    // The defect is upstream: the report shows the call before.
+    let [(_, calls)] = report.recent.as_slice() else { panic!("{:?}", report.recent) };
+    let names: Vec<_> = calls.iter().map(|call| call.signature.verb().name()).collect();
+    assert_eq!(names, ["reduce", "barrier"]);
+}
