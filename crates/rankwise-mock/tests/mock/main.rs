@@ -4,6 +4,7 @@ mod blame;
 mod calls;
 mod hazards;
 mod leaks;
+mod mismatches;
 mod order;
 mod splits;
 mod tasks;
