@@ -82,7 +82,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    fn new(ordinal: u32) -> Self {
+    pub(crate) fn new(ordinal: u32) -> Self {
         Self {
             ordinal,
             used: AtomicUsize::new(0),
@@ -105,6 +105,11 @@ impl Context {
     /// The handle of this device's contexts.
     pub(crate) fn handle(&self) -> CUcontext {
         handle_of(self.ordinal)
+    }
+
+    /// Bytes of device memory in use.
+    pub(crate) fn used_bytes(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
     }
 
     /// What went wrong, if anything did.
@@ -132,9 +137,9 @@ impl Context {
     }
 
     /// The null stream.
-    pub(crate) fn legacy_stream(self: &Arc<Self>, driver: &Driver) -> Arc<Stream> {
+    pub(crate) fn legacy_stream(self: &Arc<Self>) -> Arc<Stream> {
         let mut legacy = lock(&self.legacy);
-        legacy.get_or_insert_with(|| Stream::new(driver, self, Order::Legacy, 0)).clone()
+        legacy.get_or_insert_with(|| Stream::new(self, Order::Legacy, 0)).clone()
     }
 
     /// The null stream, if it has ever been used.
@@ -143,10 +148,10 @@ impl Context {
     }
 
     /// The default stream of the calling thread.
-    pub(crate) fn stream_of_this_thread(self: &Arc<Self>, driver: &Driver) -> Arc<Stream> {
+    pub(crate) fn stream_of_this_thread(self: &Arc<Self>) -> Arc<Stream> {
         let mut streams = lock(&self.per_thread);
         let stream = streams.entry(thread::current().id());
-        stream.or_insert_with(|| Stream::new(driver, self, Order::Blocking, 0)).clone()
+        stream.or_insert_with(|| Stream::new(self, Order::Blocking, 0)).clone()
     }
 
     /// Nothing made in this context is valid any longer; work in flight goes on.
@@ -285,11 +290,4 @@ pub(crate) unsafe extern "C" fn cuCtxSetFlags(flags: c_uint) -> CUresult {
         Context::current()?;
         if flags & !0xff == 0 { Ok(()) } else { Err(CUresult::INVALID_VALUE) }
     })
-}
-
-/// Bytes in use on a device, for `cuMemGetInfo`.
-impl Context {
-    pub(crate) fn used_bytes(&self) -> usize {
-        self.used.load(Ordering::Relaxed)
-    }
 }

@@ -319,3 +319,6 @@ fn give_back(context: &Context, home: Home, bytes: usize) {
         context.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! What the environment asks for, read once at `cuInit`.
 
+use std::thread;
 use std::time::Duration;
 
 use crate::report;
@@ -51,9 +52,9 @@ impl Pauses {
         Self(seed.map(|seed| seed ^ number.wrapping_mul(0xa076_1d64_78bd_642f)))
     }
 
-    /// How long to dawdle before the next piece of work: mostly not at all.
-    pub(crate) fn next(&mut self) -> Option<Duration> {
-        let state = self.0.as_mut()?;
+    /// How long to dawdle next: half the time not at all.
+    pub(crate) fn next(&mut self) -> Pause {
+        let Some(state) = self.0.as_mut() else { return Pause(Duration::ZERO) };
         // Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014.
         *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = *state;
@@ -61,7 +62,19 @@ impl Pauses {
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^= mixed >> 31;
         let microseconds = [0, 0, 0, 50, 200, 1000][usize::try_from(mixed % 6).unwrap_or(0)];
-        (microseconds > 0).then(|| Duration::from_micros(microseconds))
+        Pause(Duration::from_micros(microseconds))
+    }
+}
+
+/// One pause, which may be none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pause(Duration);
+
+impl Pause {
+    pub(crate) fn take(self) {
+        if self != Self(Duration::ZERO) {
+            thread::sleep(self.0);
+        }
     }
 }
 
@@ -91,8 +104,9 @@ mod tests {
             let mut pauses = Pauses::of_stream(seed, number);
             (0..100).map(|_| pauses.next()).collect::<Vec<_>>()
         };
-        assert!(pauses(None, 1).iter().all(Option::is_none));
-        let some = pauses(Some(7), 1).iter().flatten().count();
+        let none = Pause(Duration::ZERO);
+        assert_eq!(pauses(None, 1), [none; 100]);
+        let some = pauses(Some(7), 1).iter().filter(|pause| **pause != none).count();
         assert!((25..75).contains(&some), "{some} of 100");
         assert_eq!(pauses(Some(7), 1), pauses(Some(7), 1));
         assert_ne!(pauses(Some(7), 1), pauses(Some(7), 2));

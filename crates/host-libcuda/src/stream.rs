@@ -45,7 +45,8 @@ pub(crate) struct Stream {
     pub(crate) context: Arc<Context>,
     order: Order,
     priority: c_int,
-    pauses: Mutex<Pauses>,
+    /// Where its pauses start.
+    number: u64,
     queue: Mutex<Queue>,
     changed: Condvar,
 }
@@ -60,18 +61,12 @@ struct Queue {
 }
 
 impl Stream {
-    pub(crate) fn new(
-        driver: &Driver,
-        context: &Arc<Context>,
-        order: Order,
-        priority: c_int,
-    ) -> Arc<Self> {
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn new(context: &Arc<Context>, order: Order, priority: c_int) -> Arc<Self> {
         let stream = Arc::new(Self {
             context: Arc::clone(context),
             order,
             priority,
-            pauses: Mutex::new(Pauses::of_stream(driver.seed, number)),
+            number: MADE.fetch_add(1, Ordering::Relaxed),
             queue: Mutex::default(),
             changed: Condvar::new(),
         });
@@ -85,8 +80,9 @@ impl Stream {
         let mut queue = lock(&self.queue);
         if !queue.has_thread {
             let stream = Arc::clone(self);
+            let pauses = Pauses::of_stream(Driver::get()?.seed, self.number);
             let thread = thread::Builder::new().name("host-libcuda".to_owned());
-            thread.spawn(move || stream.run()).map_err(|_| CUresult::OUT_OF_MEMORY)?;
+            thread.spawn(move || stream.run(pauses)).map_err(|_| CUresult::OUT_OF_MEMORY)?;
             queue.has_thread = true;
         }
         for work in before.into_iter().chain([work]) {
@@ -136,19 +132,26 @@ impl Stream {
         self.context.check()
     }
 
+    /// Blocks until all that there is now is done.
+    fn synchronize(self: &Arc<Self>) -> Answer {
+        if self.order == Order::Legacy {
+            // What it waits for has no ticket of its own yet.
+            return self.submit_and_wait(Work::Nothing);
+        }
+        self.wait_for(self.submitted());
+        self.context.check()
+    }
+
     /// The thread ends once the work is done.
     pub(crate) fn close(&self) {
         lock(&self.queue).is_closed = true;
         self.changed.notify_all();
     }
 
-    fn run(&self) {
+    fn run(&self, mut pauses: Pauses) {
         while let Some(work) = self.next() {
-            let pause = lock(&self.pauses).next();
-            if let Some(pause) = pause {
-                thread::sleep(pause);
-            }
-            work.perform(&self.context);
+            pauses.next().take();
+            work.perform(&self.context, pauses.next());
             lock(&self.queue).done += 1;
             self.changed.notify_all();
         }
@@ -167,8 +170,8 @@ pub(crate) fn stream_called(stream: CUstream) -> Answer<Arc<Stream>> {
     let driver = Driver::get()?;
     let stream = match stream.addr() {
         // Null and `CU_STREAM_LEGACY`; then `CU_STREAM_PER_THREAD`.
-        0 | 1 => Context::current()?.legacy_stream(driver),
-        2 => Context::current()?.stream_of_this_thread(driver),
+        0 | 1 => Context::current()?.legacy_stream(),
+        2 => Context::current()?.stream_of_this_thread(),
         _ => driver.streams.get(stream)?,
     };
     stream.context.check()?;
@@ -199,7 +202,7 @@ pub(crate) unsafe extern "C" fn cuStreamCreateWithPriority(
         }
         let driver = Driver::get()?;
         let priority = priority.clamp(GREATEST_PRIORITY, LEAST_PRIORITY);
-        let made = Stream::new(driver, &context, order, priority);
+        let made = Stream::new(&context, order, priority);
         // SAFETY: the caller's pointer, by the contract of this call in `cuda.h`.
         unsafe { put(stream, driver.streams.issue(made)) }
     })
@@ -213,7 +216,7 @@ pub(crate) unsafe extern "C" fn cuStreamDestroy_v2(stream: CUstream) -> CUresult
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamSynchronize(stream: CUstream) -> CUresult {
-    answer(|| stream_called(stream)?.submit_and_wait(Work::Nothing))
+    answer(|| stream_called(stream)?.synchronize())
 }
 
 #[unsafe(no_mangle)]

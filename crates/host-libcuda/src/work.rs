@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::driver::Driver;
 use crate::event::Recording;
 use crate::memory::{Access, Allocation, Fault, Hold, Span};
+use crate::settings::Pause;
 use crate::stream::Stream;
 
 thread_local! {
@@ -100,10 +101,11 @@ impl Copy {
         Self { from, into, bytes }
     }
 
-    fn perform(&self) -> Result<(), Fault> {
+    fn perform(&self, pause: Pause) -> Result<(), Fault> {
         // Named, as both must outlive the copy.
         let (from, _reading) = self.from.begin(Access::Read)?;
         let (into, _writing) = self.into.begin(Access::Write)?;
+        pause.take();
         // SAFETY: known places are held for just this access, and were made `bytes`
         // long, as staged ones were; the caller's are valid by the contract of `new`.
         // They do not overlap, by that contract too; nor could two held spans.
@@ -130,12 +132,15 @@ impl Place {
 impl Work {
     /// Does it. What goes wrong becomes the fault of the context, and after that
     /// nothing is copied, filled or called any more; but nobody is left waiting.
-    pub(crate) fn perform(self, context: &Context) {
+    ///
+    /// The pause is taken where it hurts most: while others must keep off the bytes.
+    pub(crate) fn perform(self, context: &Context, pause: Pause) {
         let done = catch_unwind(AssertUnwindSafe(|| match self {
             Self::Copy(_) | Self::Fill(..) | Self::Call(_) if context.check().is_err() => Ok(()),
-            Self::Copy(copy) => copy.perform(),
+            Self::Copy(copy) => copy.perform(pause),
             Self::Fill(span, value) => {
                 let hold = span.begin(Access::Write)?;
+                pause.take();
                 // SAFETY: the span is held for writing.
                 unsafe { hold.pointer().write_bytes(value, span.bytes()) };
                 Ok(())

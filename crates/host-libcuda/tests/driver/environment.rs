@@ -2,15 +2,17 @@
 
 use std::env;
 use std::ffi::CStr;
+use std::fs;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::{self, CUresult};
-use cudarc::driver::{CudaContext, result};
+use cudarc::driver::{CudaContext, DevicePtr as _, result};
+use host_libcuda::LoadError;
 use libloading::os::unix::{Library, Symbol};
 
-use crate::bench::{code, on_stand_in};
+use crate::bench::{code, device_0, on_stand_in};
 
 const DEADLINE: Duration = Duration::from_mins(3);
 
@@ -42,6 +44,53 @@ fn everything_holds_when_streams_dawdle() {
     for seed in ["1", "2", "3"] {
         run_again(&["--skip", "environment::"], "RANKWISE_HOST_DELAY", seed);
     }
+}
+
+#[test]
+fn dawdling_streams_show_a_missing_wait() {
+    const NAME: &str = "environment::dawdling_streams_show_a_missing_wait";
+    if env::var_os("RANKWISE_HOST_DELAY").is_none() {
+        for seed in ["1", "2", "3"] {
+            run_again(&["--exact", NAME], "RANKWISE_HOST_DELAY", seed);
+        }
+        return;
+    }
+    on_stand_in(|| {
+        let (context, first) = device_0();
+        let second = context.new_stream().unwrap();
+        let shared = first.alloc_zeros::<u8>(64).unwrap();
+        first.synchronize().unwrap();
+        let start = shared.device_ptr(&first).0;
+        for _ in 0..500 {
+            for stream in [&first, &second] {
+                // SAFETY: a race, which is what is tested; the stand-in lets none happen.
+                let filled = unsafe { result::memset_d8_async(start, 1, 64, stream.cu_stream()) };
+                if filled.is_err() {
+                    break;
+                }
+            }
+        }
+        let found = first.synchronize().and(second.synchronize());
+        assert_eq!(code(found), CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
+    });
+}
+
+#[test]
+fn a_driver_that_was_loaded_before_is_noticed() {
+    const NAME: &str = "environment::a_driver_that_was_loaded_before_is_noticed";
+    const VARIABLE: &str = "RANKWISE_TEST_OTHER_DRIVER";
+    let stand_in = host_libcuda::library_file().unwrap();
+    if let Some(other) = env::var_os(VARIABLE) {
+        // SAFETY: a copy of the stand-in.
+        let _loaded = unsafe { Library::new(other) }.unwrap();
+        assert_eq!(host_libcuda::load(), Err(LoadError::AnotherDriver { file: stand_in }));
+        return;
+    }
+    // Another file with the same soname, like a driver's.
+    let other = stand_in.with_file_name(format!("another-driver-{}.so", std::process::id()));
+    fs::copy(&stand_in, &other).unwrap();
+    run_again(&["--exact", NAME], VARIABLE, other.to_str().unwrap());
+    fs::remove_file(&other).unwrap();
 }
 
 #[test]
