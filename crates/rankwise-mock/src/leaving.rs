@@ -36,13 +36,14 @@ impl State {
         error: &Error,
         changes: &mut Changes,
     ) {
-        for splitting in self.splits.values_mut().filter(|splitting| splitting.comm == comm) {
+        for (id, splitting) in self.splits.iter_mut().filter(|(_, one)| one.comm == comm) {
             let own = splitting
                 .seats
                 .iter_mut()
                 .find(|seat| seat.as_ref().is_some_and(|seat| seat.rank == rank));
             if let Some(seat) = own.and_then(Option::take) {
                 seat.fail(error, &mut changes.wakers);
+                self.matcher.withdraw(*id, rank);
             }
         }
         self.matcher.leave(comm, rank, Ending::Aborted);
@@ -92,6 +93,7 @@ impl State {
                     if *reached {
                         instance.reached = instance.reached.saturating_sub(1);
                     }
+                    self.matcher.withdraw(*id, rank);
                     self.matcher.leave(seat.comm, rank, Ending::Aborted);
                 }
             }

@@ -128,6 +128,16 @@ impl Instance {
             }
         }
     }
+
+    /// Frees a seat again. What has been found to contradict stays so.
+    pub(crate) fn free(&mut self, seat: usize) -> Option<Taken> {
+        let taken = self.seats.get_mut(seat)?.take()?;
+        self.missing = self.missing.saturating_add(1);
+        if self.standing == Standing::Agreed {
+            self.standing = Standing::Open;
+        }
+        Some(taken)
+    }
 }
 
 /// The instances that are not over.

@@ -251,6 +251,32 @@ impl Matcher {
         }
     }
 
+    /// Takes a rank's call back out of an instance that has not run: its seat is free
+    /// again, and the rank is waited for. Its communicator has counted the call all the
+    /// same. For a rank that aborts: say next that it [leaves](Self::leave).
+    pub fn withdraw(&mut self, instance: InstanceId, rank: WorldRank) {
+        let Some(found) = self.instances.get(instance) else { return };
+        let (comm, seq, seats) = (found.comm, found.seq, found.seats.len());
+        let Some(group) = self.comm(comm).map(|comm| comm.group.clone()) else { return };
+        for seat in (0..seats).filter(|seat| world_rank_of(&group, seq, *seat) == Some(rank)) {
+            let found = self.instances.get_mut(instance);
+            let Some(taken) = found.and_then(|found| found.free(seat)) else { continue };
+            self.await_more(rank);
+            if let Some(participant) = self.rank_mut(rank) {
+                participant.history.close(taken.call);
+            }
+            let Some(Point { stream, index }) = taken.at else { continue };
+            let Some(queue) = self.stream_mut(stream) else { continue };
+            if let Some(item) = queue.get_mut(index) {
+                item.work.finish(instance);
+                if queue.base() == index {
+                    self.advance(stream);
+                }
+            }
+        }
+        self.suspect |= self.troubled;
+    }
+
     /// Remembers an instance that may be able to run.
     fn offer(&mut self, instance: InstanceId) {
         if !self.instances.get(instance).is_some_and(|found| found.standing == Standing::Agreed) {
