@@ -119,8 +119,12 @@ impl World {
                         let rank = comm.world_rank();
                         // The handle is shared with nobody once the program has unwound.
                         let result = catch_unwind(AssertUnwindSafe(|| program(&comm)));
-                        let how = if result.is_ok() { Ending::Returned } else { Ending::Panicked };
-                        hub.end(rank, how);
+                        match &result {
+                            Ok(_) => hub.end(rank, Ending::Returned, None),
+                            Err(panic) => {
+                                hub.end(rank, Ending::Panicked, Some(message(panic.as_ref())));
+                            }
+                        }
                         result
                     })
                 })
@@ -147,8 +151,11 @@ impl World {
 
 impl Hub {
     /// The rank's program is over: nothing more will come from it.
-    fn end(self: &Arc<Self>, rank: WorldRank, how: Ending) {
+    fn end(self: &Arc<Self>, rank: WorldRank, how: Ending, words: Option<String>) {
         let mut state = self.lock();
+        if let Some(words) = words {
+            state.matcher.last_words(rank, words);
+        }
         state.matcher.end(rank, how);
         self.settle(state, Changes::default());
     }

@@ -90,6 +90,7 @@ fn a_rank_that_returns_panics_or_drops_releases_its_peers_with_its_name() {
         assert_eq!(error.report().expect("a report").kind, Kind::MissingRank);
         let text = error.to_string();
         assert!(text.contains("rank 1") && text.contains(how), "{how}: {text}");
+        assert_eq!(text.contains("rank 1 gives up"), how == "panicked", "its words: {text}");
     }
 }
 
