@@ -101,6 +101,7 @@ macro_rules! integer {
                 bits as Self
             }
 
+            #[inline]
             fn combine(self, how: Combine, next: Self) -> Self {
                 match how {
                     Combine::Sum => self.wrapping_add(next),
@@ -110,10 +111,12 @@ macro_rules! integer {
                 }
             }
 
+            #[inline]
             fn average_before(self, _: GroupSize) -> Self {
                 self
             }
 
+            #[inline]
             fn average_after(self, ranks: GroupSize) -> Self {
                 // Wide enough for any group size; truncates toward zero like NCCL.
                 let quotient = (self as $wide).checked_div(ranks.get() as $wide);
@@ -133,10 +136,12 @@ macro_rules! integer {
                 value as Self
             }
 
+            #[inline]
             fn to_f64(self) -> f64 {
                 self as f64
             }
 
+            #[inline]
             fn canonical(self) -> Self {
                 self
             }
@@ -193,6 +198,7 @@ macro_rules! float {
                 <$type>::from_bits(bits as $bits)
             }
 
+            #[inline]
             fn combine(self, how: Combine, next: Self) -> Self {
                 let (a, b): ($wide, $wide) = ($widen(self), $widen(next));
                 let result: Self = match how {
@@ -204,11 +210,13 @@ macro_rules! float {
                 $finish(result).canonical()
             }
 
+            #[inline]
             fn average_before(self, ranks: GroupSize) -> Self {
                 let reciprocal: Self = reciprocal_of(ranks);
                 self.combine(Combine::Prod, reciprocal)
             }
 
+            #[inline]
             fn average_after(self, _: GroupSize) -> Self {
                 self
             }
@@ -226,10 +234,12 @@ macro_rules! float {
                 $from_f64(value)
             }
 
+            #[inline]
             fn to_f64(self) -> f64 {
                 f64::from($widen(self))
             }
 
+            #[inline]
             fn canonical(self) -> Self {
                 if Element::is_nan(self) { <Self as Element>::from_bits($nan) } else { self }
             }
