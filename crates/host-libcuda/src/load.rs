@@ -98,13 +98,19 @@ pub fn load() -> Result<PathBuf, LoadError> {
 
 #[cfg(unix)]
 fn open(file: PathBuf) -> Result<PathBuf, LoadError> {
+    use std::error::Error as _;
+
     use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LAZY, RTLD_NOW};
 
     // SAFETY: our own library, whose initialisers are those of the standard library.
     let library = unsafe { Library::open(Some(&file), RTLD_NOW | RTLD_GLOBAL) };
     let library = match library {
         Ok(library) => library,
-        Err(error) => return Err(LoadError::Refused { file, reason: error.to_string() }),
+        Err(error) => {
+            // The loader's own words are the cause of libloading's.
+            let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+            return Err(LoadError::Refused { file, reason });
+        }
     };
     let init = |library: &Library| {
         // SAFETY: only the address is taken.
@@ -148,6 +154,16 @@ mod tests {
             let name = Path::new(&place).file_name().and_then(|name| name.to_str());
             assert!(name.is_some_and(|name| name.starts_with("libhost_")), "{place}");
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_no_library_is_refused_in_the_loaders_words() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        let refused = open(file.clone()).unwrap_err();
+        let LoadError::Refused { file: named, reason } = refused else { panic!("{refused:?}") };
+        assert_eq!(named, file);
+        assert!(reason.contains("Cargo.toml"), "{reason}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A host function may block for as long as it likes: it holds up its own stream
 //! and whoever waits for that, and nobody else.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +17,7 @@ use crate::lock::{lock, wait_until};
 use crate::settings::Pauses;
 use crate::work::HostFunction;
 
-pub(crate) use crate::work::{Work, is_in_host_function};
+pub(crate) use crate::work::Work;
 
 /// `CU_STREAM_NON_BLOCKING`.
 const NON_BLOCKING: c_uint = 1;
@@ -28,6 +29,15 @@ const GREATEST_PRIORITY: c_int = -5;
 
 /// Streams are numbered, so that each dawdles in its own way.
 static MADE: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static IS_A_STREAMS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is a stream's, so that who calls is a host function.
+pub(crate) fn is_in_host_function() -> bool {
+    IS_A_STREAMS.get()
+}
 
 /// How a stream stands to the null stream of its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,6 +159,7 @@ impl Stream {
     }
 
     fn run(&self, mut pauses: Pauses) {
+        IS_A_STREAMS.set(true);
         while let Some(work) = self.next() {
             pauses.next().take();
             work.perform(&self.context, pauses.next());

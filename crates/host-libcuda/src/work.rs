@@ -1,6 +1,5 @@
 //! What a stream can be told to do.
 
-use std::cell::Cell;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
@@ -13,15 +12,6 @@ use crate::event::Recording;
 use crate::memory::{Access, Allocation, Fault, Hold, Span};
 use crate::settings::Pause;
 use crate::stream::Stream;
-
-thread_local! {
-    static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether this thread is a stream's and is in a host function.
-pub(crate) fn is_in_host_function() -> bool {
-    IN_HOST_FUNCTION.get()
-}
 
 /// One piece of work.
 pub(crate) enum Work {
@@ -84,10 +74,8 @@ impl HostFunction {
     }
 
     fn call(&self) {
-        IN_HOST_FUNCTION.set(true);
         // SAFETY: by the contract of `new`; it is called from `Work::perform`, once.
         unsafe { (self.function)(self.data) };
-        IN_HOST_FUNCTION.set(false);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is wrong is refused, and with the right code.
 
 use std::ptr;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, TryRecvError};
 
 use cudarc::driver::sys::{self, CUresult};
 use cudarc::driver::{CudaContext, DevicePtr as _, result};
@@ -91,9 +91,12 @@ fn a_missing_wait_before_a_free_is_found() {
             result::memset_d8_async(shared, 1, 8, first.cu_stream()).unwrap();
             result::free_async(shared, second.cu_stream()).unwrap();
         }
+        let (send, receive) = mpsc::channel();
+        call(first.cu_stream(), move || send.send(()).unwrap());
         second.synchronize().unwrap();
         gate.open();
         assert_eq!(code(first.synchronize()), ILLEGAL_ADDRESS);
+        assert_eq!(receive.try_recv(), Err(TryRecvError::Empty), "called after a fault");
         // It stays, for every stream of the context, and nobody hangs.
         assert_eq!(code(second.synchronize()), ILLEGAL_ADDRESS);
         assert_eq!(code(context.synchronize()), ILLEGAL_ADDRESS);
@@ -202,6 +205,31 @@ fn a_context_ends_with_its_last_holder() {
         // SAFETY: as above; there is nothing left to release.
         let refused = unsafe { result::primary_ctx::release(0) };
         assert_eq!(code(refused), CUresult::CUDA_ERROR_INVALID_CONTEXT);
+    });
+}
+
+#[test]
+fn what_a_context_leaves_behind_is_gone() {
+    on_stand_in(|| {
+        let (context, _) = device_0();
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking).unwrap();
+        let event = result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).unwrap();
+        // SAFETY: this test is about what is not sound on a device; all is looked up.
+        let (memory, pinned) =
+            unsafe { (result::malloc_sync(8).unwrap(), result::malloc_host(8, 0).unwrap()) };
+        drop(context);
+        let (context, _) = device_0();
+        // SAFETY: as above.
+        unsafe {
+            let refused = result::stream::synchronize(stream);
+            assert_eq!(code(refused), CUresult::CUDA_ERROR_INVALID_HANDLE);
+            let refused = result::event::synchronize(event);
+            assert_eq!(code(refused), CUresult::CUDA_ERROR_INVALID_HANDLE);
+            assert_eq!(code(result::free_sync(memory)), INVALID_VALUE);
+            assert_eq!(code(result::free_host(pinned)), INVALID_VALUE);
+        }
+        let (free, total) = context.mem_get_info().unwrap();
+        assert_eq!(free, total);
     });
 }
 
