@@ -130,8 +130,12 @@ impl Matcher {
         }
     }
 
-    /// Says that a member will post nothing more on a communicator.
+    /// Says that a member will post nothing more on a communicator. Of a rank that has
+    /// [ended](Self::end) it says nothing new.
     pub fn leave(&mut self, comm: CommId, rank: WorldRank, how: Ending) {
+        if self.rank(rank).is_some_and(|found| found.ended.is_some()) {
+            return;
+        }
         let because = self.rank(rank).and_then(|found| found.told.clone());
         let because = because.map(|told| told.report);
         let Some(found) = self.comm_mut(comm) else { return };
