@@ -113,13 +113,12 @@ impl Matcher {
         ranks.into_iter().filter_map(calls).collect()
     }
 
-    /// Up to where the calls of an absent member are shown: to the one it is blocked in,
-    /// or was when it was told of a failure, or to its last.
+    /// Up to where the calls of an absent member are shown: to the last, or what was the
+    /// last when it was told of a failure. A blocked rank makes none meanwhile.
     fn last_call_of_absent(&self, rank: WorldRank) -> Option<u64> {
         let found = self.rank(rank)?;
-        let blocked = found.waits.iter().find_map(|wait| self.waits_at(rank, *wait));
-        let told = || found.told.as_ref().map(|told| told.last);
-        blocked.or_else(told).or_else(|| found.history.end().checked_sub(1))
+        let told = found.told.as_ref().map(|told| told.last);
+        told.or_else(|| found.history.end().checked_sub(1))
     }
 
     fn why_absent(&self, instance: InstanceId, member: Member) -> Why {

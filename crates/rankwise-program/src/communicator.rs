@@ -185,11 +185,4 @@ impl Communicator {
             member.left.get_or_insert(departure);
         }
     }
-
-    /// How many entries are kept for instances.
-    #[cfg(test)]
-    pub(crate) fn kept(&self) -> usize {
-        let messages = self.channels.values().map(|channel| channel.open.open.len());
-        messages.fold(self.collectives.open.len(), usize::saturating_add)
-    }
 }

@@ -74,12 +74,6 @@ impl History {
         }
     }
 
-    /// How many calls are kept.
-    #[cfg(test)]
-    pub(crate) fn kept(&self) -> usize {
-        self.calls.len()
-    }
-
     fn slot(&self, number: u64) -> Option<usize> {
         narrow(number.checked_sub(self.base)?)
     }

@@ -77,6 +77,9 @@ pub(crate) struct Instance {
     pub(crate) seq: Seq,
     /// Counts instances in the order of their first calls.
     pub(crate) created: u64,
+    /// A place in an order in which no stream of any rank has a later one first. Where
+    /// a call breaks it, it is only known again after a search.
+    pub(crate) order: u64,
     /// By rank in the communicator; of a message, the send and the recv.
     pub(crate) seats: Vec<Option<Taken>>,
     pub(crate) missing: usize,
@@ -93,6 +96,7 @@ impl Instance {
             comm,
             seq,
             created: 0,
+            order: 0,
             seats: vec![None; seats],
             missing: seats,
             standing: Standing::Open,
@@ -157,6 +161,7 @@ struct Slot {
 impl Instances {
     pub(crate) fn insert(&mut self, mut instance: Instance) -> InstanceId {
         instance.created = self.created;
+        instance.order = self.created;
         self.created = self.created.saturating_add(1);
         if let Some(slot) = self.free.pop()
             && let Some(found) = self.slots.get_mut(narrow(slot.into()).unwrap_or(usize::MAX))
@@ -178,6 +183,15 @@ impl Instances {
     pub(crate) fn get_mut(&mut self, id: InstanceId) -> Option<&mut Instance> {
         let slot = self.slots.get_mut(id.slot())?;
         if u64::from(slot.generation) == id.generation() { slot.instance.as_mut() } else { None }
+    }
+
+    /// Gives an instance the last place in the order.
+    pub(crate) fn reorder(&mut self, slot: usize) {
+        let place = self.created;
+        if let Some(found) = self.slots.get_mut(slot).and_then(|slot| slot.instance.as_mut()) {
+            found.order = place;
+            self.created = place.saturating_add(1);
+        }
     }
 
     /// Takes out an instance that is over; its id will not be issued again.

@@ -15,6 +15,10 @@
 //!    finds what can never end: contradictions, members that are gone, circles.
 //! 4. [`Report`] says so once, the same to every rank and in whatever order they came:
 //!    its [`Kind`], the [`Aspect`]s that differ, the sides and their majority.
+//! 5. [`Program`] is what every rank calls, written down; [`check`](check()) judges it
+//!    without running it, and also names orders that contradict each other and yet
+//!    complete.
+//! 6. [`Record`] is one call as a line of a file.
 //!
 //! # Example
 //!
@@ -86,6 +90,7 @@ pub mod instance;
 pub mod matcher;
 pub mod participant;
 pub mod program;
+pub mod record;
 pub mod refused;
 pub mod report;
 pub mod seq;
@@ -103,6 +108,7 @@ pub use instance::{InstanceId, Seat, Standing};
 pub use matcher::{Entry, Matcher, Progress, Verdict};
 pub use participant::{Drivers, Wait};
 pub use program::{Program, ProgramError};
+pub use record::Record;
 pub use refused::Refused;
 pub use report::{Absent, Aspect, Aspects, Call, Edge, Kind, Member, Report, Side, Why};
 pub use seq::Seq;

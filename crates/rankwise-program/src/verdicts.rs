@@ -32,18 +32,25 @@ impl Matcher {
         self.release_victims(&outlook, &mut verdicts);
         self.troubled = outlook.is_troubled();
         self.suspect = false;
+        for slot in outlook.possible_instances() {
+            self.instances.reorder(slot);
+        }
         for rank in &mut self.ranks {
             rank.loose = false;
         }
         verdicts
     }
 
-    /// Publishes causes, the least report first. One whose communicator fails by
-    /// another before its turn is left: it is then no cause but a victim.
+    /// Publishes causes, earlier calls of a communicator first: whichever way the ranks
+    /// arrive, these are known no later. One whose communicator fails by another before
+    /// its turn is left: it is then no cause but a victim.
     fn publish(&mut self, causes: &[Cause], verdicts: &mut Vec<Verdict>) {
         let report = |cause| (self.report_on(cause), &cause.instances);
         let mut found: Vec<_> = causes.iter().map(report).collect();
-        found.sort_by(|(one, _), (other, _)| one.cmp(other));
+        found.sort_by(|(one, _), (other, _)| {
+            let call = |report: &Report| (report.communicator.clone(), report.seq);
+            call(one).cmp(&call(other)).then_with(|| one.cmp(other))
+        });
         for (report, instances) in found {
             if instances.iter().any(|instance| self.has_failed(*instance)) {
                 continue;
@@ -134,13 +141,13 @@ impl Matcher {
         world: WorldRank,
         position: Rank,
     ) -> Option<Departure> {
-        let found = self.rank(world);
-        if let Some(how) = found.and_then(|found| found.ended) {
-            let because = found.and_then(|found| Some(found.told.as_ref()?.report.clone()));
-            return Some(Departure { how, because });
-        }
         let comm = self.comm(self.instances.get(instance)?.comm)?;
-        comm.departure(position).cloned()
+        if let Some(left) = comm.departure(position) {
+            return Some(left.clone());
+        }
+        let found = self.rank(world)?;
+        let because = found.told.as_ref().map(|told| told.report.clone());
+        Some(Departure { how: found.ended?, because })
     }
 }
 

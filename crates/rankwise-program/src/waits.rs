@@ -28,6 +28,8 @@ pub(crate) struct Outlook {
     verdicts: Vec<Finding>,
     /// Components that are causes, and may be published.
     causes: Vec<Cause>,
+    /// The nodes that are possible, each after those that it needs.
+    possible: Vec<usize>,
     nodes: Nodes,
 }
 
@@ -177,7 +179,13 @@ impl Outlook {
         }
         let needs = needs_of(matcher, &nodes, &fates);
         let possible = possible(&needs, &fates);
-        let is_hopeless = |node: usize| possible.get(node) == Some(&false);
+        let mut hopeless = vec![true; nodes.all];
+        for node in &possible {
+            if let Some(hopeless) = hopeless.get_mut(*node) {
+                *hopeless = false;
+            }
+        }
+        let is_hopeless = |node: usize| hopeless.get(node) == Some(&true);
 
         // Whether everything that a node needs is hopeless, so that nothing can change.
         let settled = |node: usize| needs.of(node).iter().all(|needed| is_hopeless(*needed));
@@ -198,7 +206,8 @@ impl Outlook {
                 }
             }
         }
-        let mut outlook = Self { component_of, verdicts: Vec::new(), causes: Vec::new(), nodes };
+        let mut outlook =
+            Self { component_of, verdicts: Vec::new(), causes: Vec::new(), possible, nodes };
         for (at, group) in groups.iter().enumerate() {
             let finding = outlook.judge(at, group, &fates, &settled, &followed);
             outlook.verdicts.push(finding);
@@ -273,6 +282,11 @@ impl Outlook {
     /// Whether anything is hopeless at all.
     pub(crate) fn is_troubled(&self) -> bool {
         !self.verdicts.is_empty()
+    }
+
+    /// Slots of instances that are possible, each after those that it needs.
+    pub(crate) fn possible_instances(&self) -> impl Iterator<Item = usize> {
+        self.possible.iter().copied().filter(|node| *node < self.nodes.instances)
     }
 
     /// The report by which a wait fails, if that is settled.
@@ -354,21 +368,20 @@ fn needs_of(matcher: &Matcher, nodes: &Nodes, fates: &[Option<(InstanceId, Fate)
     needs
 }
 
-/// The least set of nodes that contains each node whose needs it contains.
-fn possible(needs: &Needs, fates: &[Option<(InstanceId, Fate)>]) -> Vec<bool> {
+/// The least set of nodes that contains each node whose needs it contains; each comes
+/// after its needs.
+fn possible(needs: &Needs, fates: &[Option<(InstanceId, Fate)>]) -> Vec<usize> {
     let reversed = needs.reversed();
     let never = |node: usize| match fates.get(node) {
         Some(Some((_, fate))) => !matches!(fate, Fate::Ordinary),
         _ => false,
     };
     let mut unmet: Vec<u64> = (0..needs.nodes()).map(|node| widen(needs.of(node).len())).collect();
-    let mut possible = vec![false; needs.nodes()];
+    let mut possible = Vec::new();
     let mut found: Vec<usize> =
         (0..needs.nodes()).filter(|node| needs.of(*node).is_empty() && !never(*node)).collect();
     while let Some(node) = found.pop() {
-        if let Some(possible) = possible.get_mut(node) {
-            *possible = true;
-        }
+        possible.push(node);
         for needing in reversed.get(node).into_iter().flatten() {
             let Some(unmet) = unmet.get_mut(*needing) else { continue };
             *unmet = unmet.saturating_sub(1);

@@ -28,11 +28,10 @@ impl Matcher {
         let found = self.stream(stream).ok_or(Refused::UnknownStream(stream))?;
         let index = found.end();
         let before = found.last().map(|last| &last.work);
-        // The youngest instance right before the unit. Behind a wait it is not known.
-        let youngest = before.map(|work| {
-            let created = |id: &InstanceId| self.instances.get(*id).map(|found| found.created);
-            work.instances().iter().filter_map(created).max().unwrap_or(u64::MAX)
-        });
+        // The last of the instances right before the unit. Behind a wait it is not known.
+        let order = |id: &InstanceId| self.instances.get(*id).map(|found| found.order);
+        let last =
+            before.map(|work| work.instances().iter().filter_map(order).max().unwrap_or(u64::MAX));
         let mut call = found.last().and_then(|last| last.call);
         let at = Some(Point { stream, index });
         let mut loose = false;
@@ -42,11 +41,11 @@ impl Matcher {
                 communicator: self.name(entry.comm).cloned().unwrap_or_default(),
             })?;
             let (seat, begun) = self.sit(rank, position, entry, at);
-            let created = self.instances.get(seat.instance).map(|found| found.created);
-            // As long as every rank enqueues older instances first, streams cannot wait
-            // in a circle. A new instance is the youngest.
-            let ordered = youngest.is_none_or(|youngest| created > Some(youngest));
-            loose |= !begun && youngest.is_some() && (!ordered || self.stalled > 0);
+            let order = self.instances.get(seat.instance).map(|found| found.order);
+            // As long as every stream has its instances in one common order, streams
+            // cannot wait in a circle. A new instance is the last.
+            let ordered = last.is_none_or(|last| order > Some(last));
+            loose |= !begun && last.is_some() && (!ordered || self.stalled > 0);
             call = self.rank(rank).and_then(|found| found.history.end().checked_sub(1));
             seats.push(seat);
         }

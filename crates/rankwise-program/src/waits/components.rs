@@ -120,7 +120,9 @@ mod tests {
 
     fn sorted(edges: &[&[usize]]) -> Vec<Vec<usize>> {
         let mut found = components(edges.len(), |_| true, |node| edges[node]);
-        found.iter_mut().for_each(|component| component.sort_unstable());
+        for component in &mut found {
+            component.sort_unstable();
+        }
         found
     }
 
