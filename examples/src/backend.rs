@@ -1,9 +1,13 @@
 //! The one place where a backend is chosen.
 
 use core::fmt;
+use std::panic::resume_unwind;
+use std::thread;
 
+use rankwise_comm::DeviceOrdinal;
 use rankwise_comm::prelude::*;
 use rankwise_mock::World;
+use rankwise_nccl::Nccl;
 
 /// What every rank runs, whatever the backend.
 ///
@@ -17,32 +21,48 @@ pub trait RankProgram: Sync {
 }
 
 /// Where a rank program runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub enum Backend {
-    /// In memory, one thread per rank.
+    /// In memory; nothing is needed.
     Mock,
+    /// On NCCL, with rank `r` on device `r`.
+    Nccl(Nccl),
 }
 
 impl Backend {
-    /// Every backend that runs on this machine.
-    pub const ALL: [Self; 1] = [Self::Mock];
-
-    /// Runs `program` on so many ranks; what each returned, in rank order.
+    /// Runs `program` on so many ranks, each in a thread of its own; what they returned,
+    /// in rank order, or the first error.
     pub fn run<P: RankProgram>(
         self,
         ranks: GroupSize,
         program: &P,
-    ) -> Vec<Result<P::Output, Error>> {
+    ) -> Result<Vec<P::Output>, Error> {
         match self {
-            Self::Mock => World::new(ranks).run(|comm| program.run(comm)),
+            Self::Mock => World::new(ranks).run(|comm| program.run(comm)).into_iter().collect(),
+            Self::Nccl(nccl) => {
+                let devices: Vec<_> = (0..ranks.get()).map(DeviceOrdinal).collect();
+                let comms = nccl.init_all(&devices)?;
+                thread::scope(|scope| {
+                    let threads: Vec<_> = comms
+                        .into_iter()
+                        .map(|comm| scope.spawn(move || program.run(&comm)))
+                        .collect();
+                    // A panic of a rank is this thread's panic, too.
+                    let joined = threads
+                        .into_iter()
+                        .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+                    joined.collect()
+                })
+            }
         }
     }
 }
 
 impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Mock => "mock",
-        })
+        match self {
+            Self::Mock => f.write_str("the mock"),
+            Self::Nccl(nccl) => write!(f, "NCCL {}", nccl.version()),
+        }
     }
 }
