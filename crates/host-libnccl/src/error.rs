@@ -1,9 +1,9 @@
 //! What went wrong: a code, and NCCL's last words.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, c_char};
 use std::fmt;
-use std::ptr;
 use std::sync::Mutex;
 
 use nccl_sys::{ncclComm_t, ncclResult_t};
@@ -16,24 +16,25 @@ use crate::lock::lock;
 /// The inside of a call: what went wrong is a code, and its text has been noted.
 pub(crate) type Answer<T = ()> = Result<T, ncclResult_t>;
 
-/// The last words, and every text that was ever handed out: whoever has one may keep it.
-static WORDS: Mutex<Words> = Mutex::new(Words { last: None, all: BTreeSet::new() });
+/// Every text that was ever handed out: whoever has one may keep it.
+static TEXTS: Mutex<BTreeSet<&'static CStr>> = Mutex::new(BTreeSet::new());
 
-struct Words {
-    last: Option<&'static CStr>,
-    all: BTreeSet<&'static CStr>,
+thread_local! {
+    /// The last words, of this thread: with NCCL they are the process's, and whoever
+    /// fails next overwrites them.
+    static LAST: Cell<&'static CStr> = const { Cell::new(c"") };
 }
 
 /// A text that stays.
 pub(crate) fn keep(text: &str) -> &'static CStr {
     let text: String = text.chars().filter(|char| *char != '\0').collect();
     let text = CString::new(text).unwrap_or_default();
-    let mut words = lock(&WORDS);
-    match words.all.get(&*text) {
+    let mut texts = lock(&TEXTS);
+    match texts.get(&*text) {
         Some(known) => known,
         None => {
             let kept: &'static CStr = Box::leak(text.into_boxed_c_str());
-            words.all.insert(kept);
+            texts.insert(kept);
             kept
         }
     }
@@ -41,8 +42,7 @@ pub(crate) fn keep(text: &str) -> &'static CStr {
 
 /// Notes the text and answers with the code.
 pub(crate) fn refuse<T>(code: ncclResult_t, why: impl fmt::Display) -> Answer<T> {
-    let text = keep(&why.to_string());
-    lock(&WORDS).last = Some(text);
+    LAST.set(keep(&why.to_string()));
     Err(code)
 }
 
@@ -86,9 +86,9 @@ pub(crate) extern "C" fn ncclGetErrorString(code: ncclResult_t) -> *const c_char
     known.copied().unwrap_or(c"unknown result code").as_ptr()
 }
 
-/// Of a communicator that has failed, why; else the last words of the process.
+/// Of a communicator that has failed, why; else the last words of this thread.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn ncclGetLastError(raw: ncclComm_t) -> *const c_char {
     let own = comm::find(raw).and_then(|comm| comm.failure.get().map(|(_, text)| *text));
-    own.or_else(|| lock(&WORDS).last).map_or(ptr::null(), CStr::as_ptr)
+    own.unwrap_or_else(|| LAST.get()).as_ptr()
 }

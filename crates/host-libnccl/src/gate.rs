@@ -18,18 +18,21 @@ pub(crate) struct Gate {
 #[derive(Default)]
 struct State {
     is_open: bool,
-    wakers: Vec<Waker>,
+    /// Whom to wake: the one stream of the mock that waits here, by its last waker.
+    waker: Option<Waker>,
 }
 
 impl Gate {
     pub(crate) fn open(&self) {
         let mut state = lock(&self.state);
         state.is_open = true;
-        let wakers = std::mem::take(&mut state.wakers);
+        let waker = state.waker.take();
         drop(state);
         self.opened.notify_all();
         // Without the lock: waking carries out what has become possible.
-        wakers.into_iter().for_each(Waker::wake);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
     }
 }
 
@@ -49,9 +52,7 @@ impl Completion for Gate {
         if state.is_open {
             return Poll::Ready(Ok(()));
         }
-        if !state.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
-            state.wakers.push(context.waker().clone());
-        }
+        state.waker = Some(context.waker().clone());
         Poll::Pending
     }
 }

@@ -24,6 +24,7 @@
 //!   `ncclInvalidArgument`. Overlap other than in place is refused.
 //! - A collective of no elements still has to be called by everyone.
 //! - Handles are never issued twice, so a stale one is `ncclInvalidArgument`.
+//! - The last words are those of the calling thread, not of whoever failed last.
 //!
 //! # Where it is as odd as NCCL
 //!

@@ -33,6 +33,8 @@ use crate::{split, submit};
 /// It is a *blocking* communicator of NCCL: calls return when they are enqueued, but the
 /// first ones may wait for peers, to connect to them. An abort from another thread gets a
 /// call out of that with an NCCL of 2.28.7 or later, and takes effect after it otherwise.
+/// A call that is made while a split is pending waits for the split: a thread that drives
+/// several ranks splits all of them first.
 pub struct Comm {
     pub(crate) handle: Arc<Handle>,
     capabilities: Capabilities,

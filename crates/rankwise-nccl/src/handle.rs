@@ -1,6 +1,7 @@
 //! NCCL's communicator: used by many threads, ended once.
 
 use core::mem;
+use core::time::Duration;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use nccl_sys::{ncclComm_t, ncclResult_t};
@@ -169,6 +170,7 @@ impl Handle {
             return;
         }
         let _ = self.failure.set(self.closed(&format!("aborted: {reason}")));
+        tracing::warn!(comm = &*self.name, rank = self.rank.index(), reason, "aborted");
         state.end = End::Abort;
         if state.inside > 0 {
             // Counted, so that the pointer is alive until it has been revoked.
@@ -184,15 +186,20 @@ impl Handle {
         owned.abort();
     }
 
-    /// Takes the pointer away for good, when nobody is inside. `None` if it is gone.
-    pub(crate) fn take(&self) -> Option<Owned> {
+    /// Takes the pointer away for good, when nobody is inside. `None` if it is gone, or
+    /// if somebody is inside for longer than `within`: then it is left as it was.
+    pub(crate) fn take(&self, within: Duration) -> Option<Owned> {
         let mut state = self.lock();
         if state.end != End::No {
             return None;
         }
         state.end = End::Taken;
-        let state = self.left.wait_while(state, |state| state.inside > 0);
-        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        let waited = self.left.wait_timeout_while(state, within, |state| state.inside > 0);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.inside > 0 {
+            state.end = End::No;
+            return None;
+        }
         Some(self.own(&mut state))
     }
 

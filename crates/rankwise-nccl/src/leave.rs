@@ -64,7 +64,11 @@ fn end_well(handle: &Handle) {
         handle.abort(&error.to_string());
         return;
     }
-    let Some(owned) = handle.take() else { return };
+    let Some(owned) = handle.take(LINGER) else {
+        // Gone already, or somebody is stuck in a call that no peer answers.
+        handle.abort("left, with a call that no peer answers");
+        return;
+    };
     match owned.finalize() {
         Ok(()) => drop(owned.destroy()),
         Err(_) => owned.abort(),

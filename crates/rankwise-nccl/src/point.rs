@@ -1,10 +1,11 @@
 //! Places in streams: events, recorded once, when they are made.
 
 use core::hint;
-use core::task::{Context, Poll};
+use core::mem;
+use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Instant;
 
@@ -36,6 +37,8 @@ pub(crate) struct Point {
     is_passed: AtomicBool,
     /// How it ended, once known: an error that comes later is not this work's.
     outcome: OnceLock<Result<(), Error>>,
+    /// Who awaits it. As long as there is anybody, a thread looks at it now and then.
+    wakers: Mutex<Vec<Waker>>,
 }
 
 // SAFETY: events are not bound to a thread, and the driver locks what it does with one.
@@ -58,6 +61,7 @@ impl Point {
             is_recorded: AtomicBool::new(false),
             is_passed: AtomicBool::new(false),
             outcome: OnceLock::new(),
+            wakers: Mutex::default(),
         }))
     }
 
@@ -124,6 +128,20 @@ impl Point {
         Some(self.outcome.get_or_init(|| outcome).clone())
     }
 
+    fn wakers(&self) -> MutexGuard<'_, Vec<Waker>> {
+        self.wakers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes who awaits it, if it is over; whether it is.
+    fn wake_if_over(&self) -> bool {
+        let is_over = self.look().is_some();
+        if is_over {
+            let wakers = mem::take(&mut *self.wakers());
+            wakers.into_iter().for_each(Waker::wake);
+        }
+        is_over
+    }
+
     /// Blocks until it is over, or until the deadline.
     pub(crate) fn wait_until(&self, deadline: Option<Instant>) -> Result<(), Error> {
         let mut patience = Patience::default();
@@ -161,17 +179,17 @@ impl Completion for Passing {
         if let Some(outcome) = self.point.look() {
             return Poll::Ready(outcome);
         }
-        let (point, waker): (Weak<Point>, _) = (Arc::downgrade(&self.point), cx.waker().clone());
-        background::wake(move || match point.upgrade() {
-            None => true, // nobody waits for it any more
-            Some(point) => {
-                let is_over = point.look().is_some();
-                if is_over {
-                    waker.wake_by_ref();
-                }
-                is_over
-            }
-        });
+        let mut wakers = self.point.wakers();
+        let is_first = wakers.is_empty();
+        if !wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
+            wakers.push(cx.waker().clone());
+        }
+        drop(wakers);
+        if is_first {
+            // Weakly: a point that nobody can wait for any more need not be looked at.
+            let point = Arc::downgrade(&self.point);
+            background::wake(move || point.upgrade().is_none_or(|point| point.wake_if_over()));
+        }
         Poll::Pending
     }
 }

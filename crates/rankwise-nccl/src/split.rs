@@ -35,7 +35,8 @@ struct State {
     wakers: Vec<Waker>,
 }
 
-/// Splits: NCCL waits for all ranks in that call, so a thread of its own makes it.
+/// Splits: NCCL waits for all ranks in that call, so a thread of its own makes it. Until
+/// it is over, other calls on this communicator wait for it, as NCCL wants.
 #[track_caller]
 pub(crate) fn split(
     comm: &Comm,

@@ -1,0 +1,10 @@
+//! The C ABI, called as a program would, on the stand-in for the driver.
+
+// Every call here is one into C.
+#![allow(unsafe_code)]
+
+mod machine;
+
+mod arguments;
+mod groups;
+mod lives;
