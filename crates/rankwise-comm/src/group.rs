@@ -36,6 +36,104 @@ use crate::post::Post;
 ///     })
 /// }
 /// ```
+///
+/// # What does not compile
+///
+/// Two calls of a group that write the same elements; the halves of a buffer are fine:
+///
+/// ```compile_fail,E0499
+/// # use rankwise_comm::prelude::*;
+/// # fn both<C: Communicator>(
+/// #     comm: &C, peer: Rank, x: &mut Buffer<f32, C::Memory>,
+/// # ) -> Result<(), Error> {
+/// comm.group(|group| {
+///     group.recv(peer, &mut *x)?;
+///     group.recv(peer, &mut *x)
+/// })
+/// # }
+/// ```
+/// ```
+/// # use rankwise_comm::prelude::*;
+/// # fn both<C: Communicator>(
+/// #     comm: &C, peer: Rank, x: &mut Buffer<f32, C::Memory>,
+/// # ) -> Result<(), Error> {
+/// let (one, other) = x.view_mut().split_at(4)?;
+/// comm.group(|group| {
+///     group.recv(peer, one)?;
+///     group.recv(peer, other)
+/// })
+/// # }
+/// ```
+///
+/// A call that reads what another of the group writes; two that read are fine:
+///
+/// ```compile_fail,E0502
+/// # use rankwise_comm::prelude::*;
+/// # fn both<C: Communicator>(
+/// #     comm: &C, peer: Rank, x: &mut Buffer<f32, C::Memory>,
+/// # ) -> Result<(), Error> {
+/// comm.group(|group| {
+///     group.send(peer, &*x)?;
+///     group.recv(peer, &mut *x)
+/// })
+/// # }
+/// ```
+/// ```
+/// # use rankwise_comm::prelude::*;
+/// # fn both<C: Communicator>(
+/// #     comm: &C, peer: Rank, x: &mut Buffer<f32, C::Memory>,
+/// # ) -> Result<(), Error> {
+/// comm.group(|group| {
+///     group.send(peer, &*x)?;
+///     group.send(peer, &*x)
+/// })
+/// # }
+/// ```
+///
+/// A buffer that is gone before the group is submitted; it has to be made before:
+///
+/// ```compile_fail,E0597
+/// # use rankwise_comm::prelude::*;
+/// # fn short<C: Communicator>(comm: &C, peer: Rank) -> Result<(), Error> {
+/// comm.group(|group| {
+///     let mut x = comm.buffer::<f32>(4)?;
+///     group.recv(peer, &mut x)
+/// })
+/// # }
+/// ```
+/// ```
+/// # use rankwise_comm::prelude::*;
+/// # fn long<C: Communicator>(comm: &C, peer: Rank) -> Result<(), Error> {
+/// let mut x = comm.buffer::<f32>(4)?;
+/// comm.group(|group| group.recv(peer, &mut x))
+/// # }
+/// ```
+///
+/// A group that outlives its closure, to be added to when it has been submitted; what the
+/// closure makes of it may leave:
+///
+/// ```compile_fail,E0521
+/// # use rankwise_comm::prelude::*;
+/// # fn out<C: Communicator>(comm: &C) -> Result<(), Error> {
+/// let mut kept = None;
+/// comm.group(|group| {
+///     kept = Some(group);
+///     Ok(())
+/// })
+/// # }
+/// ```
+/// ```
+/// # use rankwise_comm::prelude::*;
+/// # fn out<C: Communicator>(
+/// #     comm: &C, peer: Rank, x: &Buffer<f32, C::Memory>,
+/// # ) -> Result<(), Error> {
+/// let mut kept = None;
+/// comm.group(|group| {
+///     kept = Some(group.send(peer, x));
+///     Ok(())
+/// })
+/// # }
+/// ```
 pub struct Group<'env, C: Communicator> {
     on: On<'env, C>,
     posts: RefCell<Vec<Post<'env, C>>>,

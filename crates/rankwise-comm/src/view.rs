@@ -22,6 +22,51 @@ pub struct View<'a, T: Kind, M> {
 ///
 /// Not `Copy`: pass [`reborrow`](Self::reborrow) to use it again, or
 /// [`split_at`](Self::split_at) to write two parts at once.
+///
+/// # What does not compile
+///
+/// Two parts to be written that overlap, as positions or as a whole, so that an all-gather
+/// into `[buffer, buffer]` cannot be written; parts that do not overlap can:
+///
+/// ```compile_fail,E0499
+/// # use rankwise_comm::prelude::*;
+/// # fn parts<C: Communicator>(
+/// #     comm: &C, peer: Rank, x: &mut Buffer<f32, C::Memory>,
+/// # ) -> Result<(), Error> {
+/// let (one, other) = (x.slice_mut(0..8)?, x.slice_mut(4..12)?);
+/// comm.recv(peer, one)?;
+/// comm.recv(peer, other)
+/// # }
+/// ```
+/// ```
+/// # use rankwise_comm::prelude::*;
+/// # fn parts<C: Communicator>(
+/// #     comm: &C, peer: Rank, x: &mut Buffer<f32, C::Memory>,
+/// # ) -> Result<(), Error> {
+/// let (one, other) = x.view_mut().split_at(8)?;
+/// comm.recv(peer, one)?;
+/// comm.recv(peer, other)
+/// # }
+/// ```
+///
+/// An input that the same call overwrites; the in-place form says where it lies:
+///
+/// ```compile_fail,E0502
+/// # use rankwise_comm::prelude::*;
+/// # fn gather<C: Communicator>(
+/// #     comm: &C, x: &mut Buffer<f32, C::Memory>,
+/// # ) -> Result<(), Error> {
+/// comm.all_gather(x.slice(0..4)?, &mut *x)
+/// # }
+/// ```
+/// ```
+/// # use rankwise_comm::prelude::*;
+/// # fn gather<C: Communicator>(
+/// #     comm: &C, x: &mut Buffer<f32, C::Memory>,
+/// # ) -> Result<(), Error> {
+/// comm.all_gather_in_place(&mut *x)
+/// # }
+/// ```
 pub struct ViewMut<'a, T: Kind, M> {
     shared: View<'a, T, M>,
     exclusive: PhantomData<&'a mut M>,
