@@ -7,7 +7,10 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::task::Wake;
 
 use rankwise_comm::prelude::*;
+use rankwise_comm::{FoldOrder, Placement};
+use rankwise_conformance::{Case, Grouping, Pattern, Plan, check};
 use rankwise_mock::{Comm, World};
+use rankwise_model::Operation;
 
 use crate::watchdog::in_time;
 
@@ -74,6 +77,31 @@ fn a_thousand_ranks_in_one_thread() {
     let sums =
         in_time(|| run_all(World::of(1000).communicators().into_iter().map(two_sums).collect()));
     assert_eq!(sums, vec![Ok(vec![999 * 1000 / 2; 5]); 1000]);
+}
+
+/// The suite's own cases, one future per rank.
+#[test]
+fn cases_of_the_suite_hold_for_a_thousand_ranks() {
+    let sum = Operation::AllReduce { reduction: Reduction::Sum };
+    let avg = Operation::ReduceScatter { reduction: Reduction::Avg };
+    let thousand = GroupSize::new(1000).expect("not zero");
+    let broadcast = Operation::Broadcast { root: thousand.rank(999).expect("in the group") };
+    for (pattern, dtype, count, placement) in [
+        (Pattern::Operation(sum), Dtype::Bf16, 3, Placement::InPlace),
+        (Pattern::Operation(avg), Dtype::I64, 1, Placement::OutOfPlace),
+        (Pattern::Operation(broadcast), Dtype::F8E5M2, 5, Placement::InPlace),
+        (Pattern::Operation(Operation::AllGather), Dtype::I32, 1, Placement::OutOfPlace),
+        (Pattern::Exchange { shift: 999 }, Dtype::F64, 7, Placement::OutOfPlace),
+    ] {
+        let grouping = Grouping::Alone;
+        let case = Case { pattern, dtype, ranks: thousand, count, placement, grouping, rounds: 2 };
+        let defects = in_time(move || {
+            let plan = Plan::new(case, FoldOrder::Rank).expect("small enough");
+            let comms = World::new(thousand).communicators();
+            run_all(comms.iter().map(|comm| check(comm, &plan)).collect())
+        });
+        assert_eq!(defects, vec![Ok(()); 1000], "{case}");
+    }
 }
 
 #[test]
