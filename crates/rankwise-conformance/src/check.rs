@@ -77,7 +77,7 @@ async fn out_of_place<C: Communicator>(
             input.fill(comm.stream(), bytes)?;
         }
         match &own.output {
-            Some(expected) => output.fill(comm.stream(), &expected.poison())?,
+            Some(expected) => output.fill(comm.stream(), expected.poison())?,
             None => output.fill(comm.stream(), &vec![POISON; width(dtype)])?,
         }
         let buffers = (input.view()?, output.view_mut()?);
@@ -118,7 +118,7 @@ async fn in_place<C: Communicator>(
         let mut content = vec![POISON; length(len)?.saturating_mul(width(dtype))];
         if let (Some(expected), Some(part)) = (&own.output, bytes_of(&mut content, dtype, &written))
         {
-            part.copy_from_slice(&expected.poison());
+            part.copy_from_slice(expected.poison());
         }
         if let (Some(bytes), Some(part)) = (&own.input, bytes_of(&mut content, dtype, &read)) {
             part.copy_from_slice(bytes);
@@ -293,7 +293,7 @@ fn compare(
     found: &[u8],
 ) -> Result<(), Defect> {
     let Some((at, held, wanted)) = expected.first_difference(found) else { return Ok(()) };
-    let poisoned = element_at(dtype, &expected.poison(), at) == Some(held);
+    let poisoned = element_at(dtype, expected.poison(), at) == Some(held);
     let hint = if poisoned { "; it was not written" } else { "" };
     Err(differs((number, round), at, (held, wanted), hint))
 }

@@ -23,32 +23,69 @@
 //!
 //! ```no_run
 //! # mod my_backend {
-//! #     use rankwise_comm::Communicator;
-//! #     pub fn group<C: Communicator>(_: u32) -> Result<Vec<C>, String> { Err(String::new()) }
+//! #     use std::time::Duration;
+//! #     use rankwise_comm::*;
+//! #     use rankwise_model::{GroupSize, Rank};
+//! #     pub enum Comm {}
+//! #     pub enum Bytes {}
+//! #     pub enum Queue {}
+//! #     pub fn launch(_: u32) -> Result<Vec<Comm>, Error> { Ok(Vec::new()) }
+//! #     impl Memory for Bytes {
+//! #         fn bytes(&self) -> usize { match *self {} }
+//! #         fn device(&self) -> DeviceOrdinal { match *self {} }
+//! #     }
+//! #     impl Stream for Queue {
+//! #         type Memory = Bytes;
+//! #         fn fence(&self) -> Result<Fence, Error> { match *self {} }
+//! #         fn wait_for(&self, _: &Fence) -> Result<(), Error> { match *self {} }
+//! #         fn write_bytes(&self, _: ViewMut<'_, Dyn, Bytes>, _: &[u8]) -> Result<(), Error> { match *self {} }
+//! #         fn read_bytes(&self, _: View<'_, Dyn, Bytes>, _: &mut [u8]) -> Result<(), Error> { match *self {} }
+//! #         fn fetch_bytes(&self, _: View<'_, Dyn, Bytes>) -> Result<Pending<Vec<u8>>, Error> { match *self {} }
+//! #     }
+//! #     impl Communicator for Comm {
+//! #         type Memory = Bytes;
+//! #         type Stream = Queue;
+//! #         fn rank(&self) -> Rank { match *self {} }
+//! #         fn ranks(&self) -> GroupSize { match *self {} }
+//! #         fn name(&self) -> &str { match *self {} }
+//! #         fn device(&self) -> DeviceOrdinal { match *self {} }
+//! #         fn capabilities(&self) -> &Capabilities { match *self {} }
+//! #         fn stream(&self) -> &Queue { match *self {} }
+//! #         fn new_stream(&self) -> Result<Queue, Error> { match *self {} }
+//! #         fn allocate(&self, _: usize) -> Result<Bytes, Error> { match *self {} }
+//! #         fn submit(_: &[Post<'_, Self>]) -> Result<(), Error> { Ok(()) }
+//! #         fn split(&self, _: Option<u32>, _: i32) -> Result<Pending<Option<Self>>, Error> { match *self {} }
+//! #         fn abort_handle(&self) -> AbortHandle { match *self {} }
+//! #         fn close(self, _: Duration) -> Result<(), Error> { match self {} }
+//! #     }
 //! # }
 //! use rankwise_conformance::{Fixture, Suite};
 //! use rankwise_model::GroupSize;
 //!
-//! struct Mine<C>(std::marker::PhantomData<C>);
+//! struct Mine;
 //!
-//! impl<C: rankwise_comm::Communicator> Fixture for Mine<C> {
-//!     type Comm = C; // my_backend::Comm
+//! impl Fixture for Mine {
+//!     type Comm = my_backend::Comm;
 //!
 //!     fn name(&self) -> String {
 //!         "mine 1.0".to_owned()
 //!     }
-//!     fn launch(&self, ranks: GroupSize) -> Result<Vec<C>, String> {
-//!         my_backend::group(ranks.get())
+//!     fn launch(&self, ranks: GroupSize) -> Result<Vec<Self::Comm>, String> {
+//!         my_backend::launch(ranks.get()).map_err(|error| error.to_string())
 //!     }
 //!     fn floor(&self) -> usize {
-//!         2_000 // of the quick suite
+//!         45_000
 //!     }
 //! }
 //!
-//! fn conforms<C: rankwise_comm::Communicator>() {
-//!     Suite::quick(Mine::<C>(std::marker::PhantomData)).run().assert_holds();
+//! fn main() { // or a #[test]
+//!     Suite::full(Mine).run().assert_holds();
 //! }
 //! ```
+//!
+//! A backend that cannot do everything says so in its capabilities and lowers the floor;
+//! one that names nobody when ranks contradict each other overrides
+//! [`Fixture::blame`]; what is known to fail goes into [`Fixture::expected_failures`].
 //!
 //! # No promise about versions
 //!

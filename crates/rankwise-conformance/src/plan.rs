@@ -51,11 +51,13 @@ pub enum PlanError {
     Layout(LayoutError),
     /// The operation has no in-place form.
     NoInPlace(Case),
-    /// More elements in one buffer than [`Plan::MOST_ELEMENTS`].
+    /// More ranks than [`Plan::MOST_RANKS`].
+    TooManyRanks(Case),
+    /// More elements, of all buffers and rounds together, than [`Plan::MOST_ELEMENTS`].
     TooLong {
         /// The case.
         case: Case,
-        /// The elements of the longest buffer.
+        /// The elements of all of them.
         elements: u64,
     },
 }
@@ -67,9 +69,13 @@ impl fmt::Display for PlanError {
             Self::NoInPlace(case) => {
                 write!(f, "{case}: there is no in-place form; ask for it out of place")
             }
+            Self::TooManyRanks(case) => {
+                write!(f, "{case}: at most {} ranks are planned", Plan::MOST_RANKS)
+            }
             Self::TooLong { case, elements } => write!(
                 f,
-                "{case}: a buffer of {elements} elements, at most {} are planned",
+                "{case}: {elements} elements in {} rounds, at most {} are planned",
+                case.rounds,
                 Plan::MOST_ELEMENTS
             ),
         }
@@ -103,8 +109,10 @@ struct Key {
 }
 
 impl Plan {
-    /// The longest buffer that is planned: 2^24 elements.
-    pub const MOST_ELEMENTS: u64 = 1 << 24;
+    /// The most elements that are planned, of all buffers in all rounds together: 2^28.
+    pub const MOST_ELEMENTS: u64 = 1 << 28;
+    /// The most ranks that are planned: 2^20.
+    pub const MOST_RANKS: u32 = 1 << 20;
 
     /// The plan of a case for a backend that folds in that order.
     pub fn new(case: Case, order: FoldOrder) -> Result<Self, PlanError> {
@@ -127,14 +135,19 @@ impl Plan {
 
 impl Planner {
     pub(crate) fn plan(&mut self, case: Case, order: FoldOrder) -> Result<Plan, PlanError> {
+        if case.ranks.get() > Plan::MOST_RANKS {
+            return Err(PlanError::TooManyRanks(case));
+        }
         let sides: Vec<Sides> = case
             .ranks
             .ranks()
             .map(|rank| case.sides(rank))
             .collect::<Result<_, _>>()
             .map_err(PlanError::Layout)?;
+        // Guards and what a rank without a side passes are elements too.
         let lengths = sides.iter().flat_map(|at| [at.reads.input_len(), at.writes.output_len()]);
-        let elements = lengths.max().unwrap_or(0);
+        let once = lengths.fold(0_u64, |all, len| all.saturating_add(len).saturating_add(1));
+        let elements = once.saturating_mul(u64::from(case.rounds));
         if elements > Plan::MOST_ELEMENTS {
             return Err(PlanError::TooLong { case, elements });
         }
@@ -178,7 +191,8 @@ impl Filling<'_> {
             2 if self.knows_everyone(reduction) => Contributors::Everyone,
             _ => Contributors::Two,
         };
-        let values = Values { seed: u64::from(round) + 1, ranks, reduction, contributors };
+        let seed = Values::seed(round, ranks, self.case.count);
+        let values = Values { seed, ranks, reduction, contributors };
         let inputs: Vec<Option<Vec<T>>> = self
             .sides
             .iter()
@@ -355,9 +369,13 @@ mod tests {
     fn what_cannot_be_planned_is_an_error() {
         let two = GroupSize::new(2).unwrap();
         let case = Matrix::full().ranks([two]).cases().next().unwrap();
-        let long = Case { count: Plan::MOST_ELEMENTS + 1, ..case };
+        let long = Case { count: 1 << 27, rounds: 1, ..case };
         let error = Plan::new(long, FoldOrder::Rank).unwrap_err();
-        assert_eq!(error, PlanError::TooLong { case: long, elements: (1 << 24) + 1 });
+        assert_eq!(error, PlanError::TooLong { case: long, elements: (1 << 29) + 4 });
+        let often = Case { rounds: u32::MAX, ..case };
+        assert!(matches!(Plan::new(often, FoldOrder::Rank), Err(PlanError::TooLong { .. })));
+        let many = Case { ranks: GroupSize::new(u32::MAX).unwrap(), ..case };
+        assert_eq!(Plan::new(many, FoldOrder::Rank).unwrap_err(), PlanError::TooManyRanks(many));
         let pattern = Pattern::Exchange { shift: 1 };
         let exchange = Case { pattern, placement: Placement::InPlace, ..case };
         let error = Plan::new(exchange, FoldOrder::Rank).unwrap_err();

@@ -24,6 +24,7 @@ pub enum Sense {
 pub(crate) struct Expectation {
     dtype: Dtype,
     bytes: Vec<u8>,
+    poison: Vec<u8>,
     allowed: Allowances,
 }
 
@@ -143,8 +144,15 @@ fn roundings<T: Element>(value: f64) -> Vec<u64> {
 }
 
 impl Expectation {
-    pub(crate) const fn new(dtype: Dtype, bytes: Vec<u8>, allowed: Allowances) -> Self {
-        Self { dtype, bytes, allowed }
+    pub(crate) fn new(dtype: Dtype, bytes: Vec<u8>, allowed: Allowances) -> Self {
+        let mut poison = vec![POISON; bytes.len()];
+        let width = width(dtype);
+        for (own, expected) in poison.chunks_mut(width).zip(bytes.chunks(width)) {
+            if own == expected {
+                own.fill(!POISON);
+            }
+        }
+        Self { dtype, bytes, poison, allowed }
     }
 
     /// The model's result.
@@ -179,15 +187,8 @@ impl Expectation {
     }
 
     /// Bytes of which no element equals the one expected at its place.
-    pub(crate) fn poison(&self) -> Vec<u8> {
-        let mut poison = vec![POISON; self.bytes.len()];
-        let width = width(self.dtype);
-        for (own, expected) in poison.chunks_mut(width).zip(self.bytes.chunks(width)) {
-            if own == expected {
-                own.fill(!POISON);
-            }
-        }
-        poison
+    pub(crate) fn poison(&self) -> &[u8] {
+        &self.poison
     }
 }
 

@@ -1,5 +1,6 @@
 //! The suite: which cases, how long each may take, and what comes of them.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use crate::blame::Quarrel;
 use crate::block_on::block_on;
 use crate::case::Case;
 use crate::check::check_in;
-use crate::crew::{Crew, Ended, Part};
+use crate::crew::{Crew, Ended, Part, words};
 use crate::defect::{Defect, Failure};
 use crate::filter::Filter;
 use crate::fixture::{Blame, ExpectedFailure, Fixture};
@@ -246,12 +247,13 @@ impl<F: Fixture> Run<'_, F> {
     fn crew(&mut self, ranks: GroupSize) -> Result<&mut Crew<F::Comm>, String> {
         let crew = match self.crew.take() {
             Some(crew) => crew,
-            None => self
-                .suite
-                .fixture
-                .launch(ranks)
-                .and_then(|comms| Crew::seat(ranks, comms))
-                .map_err(|words| format!("launching {ranks} ranks: {words}"))?,
+            None => {
+                let launch = || self.suite.fixture.launch(ranks);
+                catch_unwind(AssertUnwindSafe(launch))
+                    .unwrap_or_else(|panic| Err(format!("panicked: {}", words(&*panic))))
+                    .and_then(|comms| Crew::seat(ranks, comms))
+                    .map_err(|words| format!("launching {ranks} ranks: {words}"))?
+            }
         };
         Ok(self.crew.insert(crew))
     }

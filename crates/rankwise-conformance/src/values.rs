@@ -74,6 +74,11 @@ impl Deck {
 }
 
 impl Values {
+    /// Other values for each round and size of a case, the same ones every time.
+    pub(crate) fn seed(round: u32, ranks: u32, count: u64) -> u64 {
+        mix(u64::from(round) << 32 | u64::from(ranks), count)
+    }
+
     /// What rank `rank` contributes: `len` elements.
     pub(crate) fn of<T: Element>(&self, rank: u32, len: u64) -> Vec<T> {
         let Some(reduction) = self.reduction else {
@@ -275,14 +280,14 @@ mod tests {
         fn visit<T: Element>(self) {
             let Self(reduction) = self;
             let values = values(Some(reduction), Contributors::Two, 2);
-            let [a, b] = [0, 1].map(|rank| values.of::<T>(rank, 500));
-            let [j, k] = [0, 1].map(|rank| values.scalar::<T>(rank).to_f64());
-            for (a, b) in a.into_iter().zip(b) {
-                let (x, y) = (a.to_f64(), b.to_f64());
+            let [one, other] = [0, 1].map(|rank| values.of::<T>(rank, 500));
+            let scalars = [0, 1].map(|rank| values.scalar::<T>(rank).to_f64());
+            for (one, other) in one.into_iter().zip(other) {
+                let (x, y) = (one.to_f64(), other.to_f64());
                 let exact = match reduction {
                     Reduction::Sum => x + y,
                     Reduction::Prod => x * y,
-                    _ => j * x + k * y,
+                    _ => scalars[0] * x + scalars[1] * y,
                 };
                 #[allow(clippy::float_cmp)] // exactness is the claim
                 let held = T::from_f64(exact).to_f64() == exact;

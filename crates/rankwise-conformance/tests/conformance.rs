@@ -20,9 +20,6 @@ impl Fixture for Mine {
     fn floor(&self) -> usize {
         2_000
     }
-    fn blame(&self) -> rankwise_conformance::Blame {
-        Toy::right().blame()
-    }
 }
 
 #[test]

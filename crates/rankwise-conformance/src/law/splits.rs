@@ -119,9 +119,9 @@ pub(super) fn parent_and_child<C: Communicator>(comm: &C) -> Result<(), Defect> 
         let mine = upload(comm, &contribution(comm.rank(), call, 2))?;
         let mut sum = blank(comm, 2)?;
         on.on(comm.stream()).all_reduce(Reduction::Sum, &mine, &mut sum)?;
-        got.push((call, sum));
+        got.push((call, mine, sum));
     }
-    for (call, sum) in &got {
+    for (call, _, sum) in &got {
         let expected = model_at(SUM, &contributions(comm.ranks(), *call, 2), comm.rank())?;
         holds(comm, &format!("call {call}"), sum, &expected)?;
     }

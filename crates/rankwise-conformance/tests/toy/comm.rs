@@ -15,7 +15,7 @@ use rankwise_model::{GroupSize, OperationKind, Rank};
 use rankwise_program::Verb;
 
 use super::Seeded;
-use super::state::{Act, Bytes, Call, Key, Members, Slot, State, World};
+use super::state::{Act, Bytes, Call, Key, Members, Slot, State, Wish, World};
 
 /// Launches a group.
 pub(crate) fn launch(ranks: GroupSize, seeded: Option<Seeded>) -> Vec<ToyComm> {
@@ -37,9 +37,12 @@ pub(crate) struct ToyComm {
     ranks: GroupSize,
     capabilities: Capabilities,
     stream: ToyStream,
-    numbers: Mutex<HashMap<Option<(u32, u32, bool)>, u64>>,
+    numbers: Mutex<HashMap<Line, u64>>,
     leaves: bool,
 }
+
+/// What calls are counted along: collectives, or messages from, to, and sent or received.
+type Line = Option<(u32, u32, bool)>;
 
 pub(crate) struct ToyMemory {
     bytes: Bytes,
@@ -224,7 +227,7 @@ impl ToyComm {
     }
 
     /// The number of the next collective, or message to or from a rank.
-    fn number(&self, of: Option<(u32, u32, bool)>) -> u64 {
+    fn number(&self, of: Line) -> u64 {
         let mut numbers = self.numbers.lock().unwrap();
         let next = numbers.entry(of).or_default();
         *next += 1;
@@ -272,7 +275,7 @@ impl ToyComm {
 
 fn leave(world: &World, comm: usize, rank: Rank, how: &str, lane: Option<usize>) {
     let mut state = world.lock();
-    state.leave(comm, rank.index());
+    state.leave(world.seeded, comm, rank.index());
     if let Some(lane) = lane {
         let how = how.to_owned();
         state.fail(lane, &Fault::Closed { rank, communicator: "toy".to_owned(), how }.into());
@@ -313,7 +316,7 @@ impl Communicator for ToyComm {
         self.ranks
     }
 
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "toy"
     }
 
@@ -343,9 +346,12 @@ impl Communicator for ToyComm {
         let Some(first) = posts.first() else { return Ok(()) };
         let (comm, stream) = (first.comm(), first.stream());
         let seeded = comm.world.seeded;
-        assert!(seeded != Some(Seeded::Panics) || comm.rank.index() > 0, "a seeded panic");
         let verbs: Vec<Verb> = posts.iter().map(|post| post.call().signature().verb()).collect();
         let broadcast = |verb: &Verb| verb.kind() == Some(OperationKind::Broadcast);
+        if seeded == Some(Seeded::Panics) && verbs.iter().any(broadcast) && comm.rank.index() == 1 {
+            // Without the hook, which would print.
+            std::panic::resume_unwind(Box::new("a seeded panic"));
+        }
         if seeded == Some(Seeded::DeclaresTooMuch) && verbs.iter().any(broadcast) {
             let (backend, what) = ("toy".to_owned(), "broadcasts".to_owned());
             return Err(Fault::Unsupported { backend, what, since: None }.into());
@@ -353,7 +359,6 @@ impl Communicator for ToyComm {
         // A toy has one communicator and one stream per group.
         let keys = comm.keys(&verbs);
         let mut state = comm.world.lock();
-        comm.check_open(&state)?;
         if let Some(error) = &state.lanes[stream.lane].error {
             return Err(error.clone());
         }
@@ -366,6 +371,7 @@ impl Communicator for ToyComm {
             };
             let call = Call {
                 comm: comm.id,
+                signature: *call.signature(),
                 dtype: call.dtype(),
                 at: *call.layout(),
                 scalar: call.scalar(),
@@ -440,7 +446,7 @@ fn make_children(
     state: &mut State,
     seeded: Option<Seeded>,
     (id, number): (usize, u64),
-    mut seats: Vec<(u32, Option<u32>, i32, usize)>,
+    mut seats: Vec<Wish>,
 ) {
     seats.sort_unstable_by_key(|(rank, ..)| *rank);
     for (_, color, ..) in &mut seats {

@@ -61,9 +61,18 @@ fn write(seeded: Option<Seeded>, call: &Call, bytes: &[u8]) {
     }
     memory[start..start + kept * width].copy_from_slice(&bytes[..kept * width]);
     match seeded {
-        Some(Seeded::WritesBehind) => memory[range.end] ^= 0xff,
-        Some(Seeded::WritesBefore) => memory[range.start - 1] ^= 0xff,
+        Some(Seeded::WritesBehind) => flip(memory.get_mut(range.end)),
+        Some(Seeded::WritesBefore) => {
+            flip(range.start.checked_sub(1).and_then(|before| memory.get_mut(before)));
+        }
         _ => {}
+    }
+}
+
+/// Changes a byte, if there is one: even a faulty toy stays inside its memory.
+fn flip(byte: Option<&mut u8>) {
+    if let Some(byte) = byte {
+        *byte = !*byte;
     }
 }
 

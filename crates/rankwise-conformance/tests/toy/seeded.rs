@@ -32,15 +32,16 @@ pub(crate) enum Seeded {
     LastElementLost,
     /// The elements of a call beyond a multiple of four are not computed.
     TailLost,
-    /// The first two blocks of an all_gather are swapped.
+    /// The first two blocks of an `all_gather` are swapped.
     BlocksSwapped,
-    /// A reduce_scatter gives each rank the next one's shard.
+    /// A `reduce_scatter` gives each rank the next one's shard.
     NextShard,
-    /// An all_to_all gives block q of rank q to everyone.
+    /// An `all_to_all` gives block q of rank q to everyone.
     NotTransposed,
     /// A scatter gives everyone block 0.
     ScatterOfBlockZero,
-    /// An in-place reduce_scatter or scatter writes block 0.
+    /// An in-place `reduce_scatter` or scatter writes block 0. (Of a scatter nobody can
+    /// tell: the root's block is where it was, and the others are not promised.)
     InPlaceWrongBlock,
 
     // What is touched.
@@ -100,6 +101,16 @@ pub(crate) enum Seeded {
     LiesAboutRank,
     /// No ranks can be launched.
     LaunchFails,
-    /// A rank panics in its first call.
+    /// A rank panics in a broadcast.
     Panics,
+
+    // What is said of ranks that contradict each other.
+    /// No report: an error without names.
+    BlamesNobody,
+    /// Each rank is told something else.
+    BlamesDifferently,
+    /// The report takes every rank for the next one.
+    BlamesNextRank,
+    /// Whatever they called, the ranks are told that all went well.
+    BlamesNothing,
 }

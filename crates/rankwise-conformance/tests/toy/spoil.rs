@@ -21,9 +21,8 @@ impl<T: Element> Spoiled<T> {
         let reduction = operation.reduction();
         let neutral = reduction.map(|reduction| T::identity(reduction.recipe(T::DTYPE).combine));
         match (seeded, operation) {
-            (Seeded::WrongRoot, Operation::Broadcast { root }) => {
-                // What the next rank has, it never gave: zeros.
-                let _ = root;
+            (Seeded::WrongRoot, Operation::Broadcast { .. }) => {
+                // The next rank has given nothing: zeros.
                 self.inputs.iter_mut().flatten().for_each(|value| *value = T::from_bits(0));
             }
             (Seeded::DropsLastRank, _) if ranks.get() > 1 => {
@@ -31,11 +30,9 @@ impl<T: Element> Spoiled<T> {
                     last.fill(neutral);
                 }
             }
-            (Seeded::CountsFirstTwice, _) if ranks.get() > 1 => {
-                if neutral.is_some() {
-                    let first = self.inputs[0].clone();
-                    self.inputs[1] = first;
-                }
+            (Seeded::CountsFirstTwice, _) if ranks.get() > 1 && neutral.is_some() => {
+                let first = self.inputs[0].clone();
+                self.inputs[1] = first;
             }
             (Seeded::FoldsBackwards, _) if reduction.is_some() => {
                 self.inputs.reverse();
@@ -45,9 +42,8 @@ impl<T: Element> Spoiled<T> {
                 self.with_reduction(operation, Reduction::Avg, Reduction::Sum);
             }
             (Seeded::PremulIgnoresScalar, operation) => {
-                if self.with_reduction(operation, Reduction::PreMulSum, Reduction::Sum) {
-                    self.scalars.clear();
-                }
+                self.with_reduction(operation, Reduction::PreMulSum, Reduction::Sum);
+                self.scalars.clear();
             }
             (Seeded::PremulOfRankZero, _) if !self.scalars.is_empty() => {
                 let first = self.scalars[0];
@@ -69,7 +65,7 @@ impl<T: Element> Spoiled<T> {
     }
 
     /// The same operation with another reduction.
-    fn with_reduction(&mut self, operation: Operation, from: Reduction, to: Reduction) -> bool {
+    fn with_reduction(&mut self, operation: Operation, from: Reduction, to: Reduction) {
         let other = match operation {
             Operation::AllReduce { reduction } if reduction == from => {
                 Operation::AllReduce { reduction: to }
@@ -80,10 +76,9 @@ impl<T: Element> Spoiled<T> {
             Operation::ReduceScatter { reduction } if reduction == from => {
                 Operation::ReduceScatter { reduction: to }
             }
-            _ => return false,
+            _ => return,
         };
         self.layout = Layout::new(other, self.layout.ranks(), self.layout.count()).unwrap();
-        true
     }
 
     /// What is wrong with what comes out.
@@ -97,10 +92,10 @@ impl<T: Element> Spoiled<T> {
         let (ranks, count) = (called.ranks(), called.count() as usize);
         let reduction = operation.reduction();
         match (seeded, operation.kind()) {
-            (Seeded::GatherOnRankZero, OperationKind::Gather) => {
-                if operation.root() != Some(ranks.first()) {
-                    outputs.iter_mut().flatten().for_each(|value| *value = T::from_bits(0));
-                }
+            (Seeded::GatherOnRankZero, OperationKind::Gather)
+                if operation.root() != Some(ranks.first()) =>
+            {
+                outputs.iter_mut().flatten().for_each(|value| *value = T::from_bits(0));
             }
             (Seeded::BlocksSwapped, OperationKind::AllGather) if ranks.get() > 1 => {
                 for output in &mut outputs {

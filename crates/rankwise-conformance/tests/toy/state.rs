@@ -7,9 +7,10 @@ use std::task::Waker;
 
 use rankwise_comm::{Error, Fault};
 use rankwise_model::{Dtype, RankLayout, Scalar};
+use rankwise_program::Signature;
 
 use super::Seeded;
-use super::moves;
+use super::{accuse, moves};
 
 pub(crate) struct World {
     pub(crate) state: Mutex<State>,
@@ -22,13 +23,18 @@ pub(crate) struct State {
     pub(crate) lanes: Vec<Lane>,
     pub(crate) comms: Vec<Members>,
     open: HashMap<Key, Instance>,
-    pub(crate) splits: HashMap<(usize, u64), Vec<(u32, Option<u32>, i32, usize)>>,
+    pub(crate) splits: HashMap<(usize, u64), Vec<Wish>>,
     /// (split, old rank) → communicator, rank, size.
-    pub(crate) children: HashMap<(usize, u64, u32), Option<(usize, u32, u32)>>,
+    pub(crate) children: HashMap<(usize, u64, u32), Option<Child>>,
     /// The inputs of each communicator's last collective, for a stale one.
     pub(crate) stale: HashMap<(usize, usize), Vec<Vec<u8>>>,
     pub(crate) wakers: Vec<Waker>,
 }
+
+/// What a rank asks of a split: rank, colour, key, and the lane that waits for it.
+pub(crate) type Wish = (u32, Option<u32>, i32, usize);
+/// What it gets: communicator, rank, size.
+pub(crate) type Child = (usize, u32, u32);
 
 /// The members of a communicator: who has left.
 pub(crate) struct Members {
@@ -84,6 +90,7 @@ struct Seat {
 #[derive(Clone)]
 pub(crate) struct Call {
     pub(crate) comm: usize,
+    pub(crate) signature: Signature,
     pub(crate) dtype: Dtype,
     pub(crate) at: RankLayout,
     pub(crate) scalar: Option<Scalar>,
@@ -188,23 +195,23 @@ impl State {
             && instance.seats.iter().all(|seat| seat.arrived);
         let nothing = instance.seats.iter().all(|seat| seat.call.at.layout().count() == 0);
         let hangs = seeded == Some(Seeded::NothingHangs) && nothing && instance.needed > 1;
-        if !all_here || hangs {
+        if hangs {
+            return;
+        }
+        if !all_here {
+            self.give_up_without_peers(seeded, key);
             return;
         }
         let Some(instance) = self.open.remove(&key) else { return };
-        let same = |seat: &Seat| {
-            let (first, call) = (&instance.seats[0].call, &seat.call);
-            first.at.layout() == call.at.layout() && first.dtype == call.dtype
-        };
-        if !instance.seats.iter().all(same) {
-            let what = "the ranks' calls differ".to_owned();
-            let error = Fault::Internal { what }.into();
-            instance.seats.iter().for_each(|seat| self.fail(seat.lane, &error));
+        if !agree(&instance.seats) && seeded != Some(Seeded::BlamesNothing) {
+            self.accuse(seeded, instance.seats);
             return;
         }
         let mut calls: Vec<Call> = instance.seats.iter().map(|seat| seat.call.clone()).collect();
         calls.sort_by_key(|call| call.at.rank());
-        moves::carry_out(self, seeded, &calls);
+        if agree(&instance.seats) {
+            moves::carry_out(self, seeded, &calls);
+        }
         for seat in &instance.seats {
             if let Some(Act::Unit { open, .. }) = self.lanes[seat.lane].queue.front_mut() {
                 *open -= 1;
@@ -243,38 +250,67 @@ impl State {
                     .any(|act| matches!(act, Act::Wait { lane: on, .. } if *on == lane))
             })
             .collect();
-        waiting.into_iter().for_each(|at| self.fail(at, error));
+        for at in waiting {
+            self.fail(at, error);
+        }
     }
 
     /// A rank has left: what waits for it never ends otherwise.
-    pub(crate) fn leave(&mut self, comm: usize, rank: u32) {
+    pub(crate) fn leave(&mut self, seeded: Option<Seeded>, comm: usize, rank: u32) {
         self.comms[comm].left[rank as usize] = true;
-        let hopeless: Vec<usize> = self
-            .open
-            .iter()
-            .filter(|(key, instance)| match key {
-                Key::Collective { comm: its, .. } => {
-                    *its == comm
-                        && instance.seats.iter().all(|seat| seat.call.at.rank().index() != rank)
-                }
-                Key::Message { comm: its, from, to, .. } => {
-                    *its == comm
-                        && (*from == rank || *to == rank)
-                        && instance.seats.len() < 2
-                        && instance.seats.iter().all(|seat| seat.call.at.rank().index() != rank)
-                }
-            })
-            .flat_map(|(_, instance)| instance.seats.iter().map(|seat| seat.lane))
-            .collect();
+        let open: Vec<Key> = self.open.keys().copied().collect();
+        for key in open {
+            self.give_up_without_peers(seeded, key);
+        }
+        let splits = self.splits.iter().filter(|((its, _), _)| *its == comm);
+        let lanes: Vec<usize> =
+            splits.flat_map(|(_, seats)| seats.iter().map(|(.., lane)| *lane)).collect();
         let what = format!("rank {rank} has left");
-        let error = Fault::Internal { what }.into();
-        hopeless.into_iter().for_each(|lane| self.fail(lane, &error));
-        let splits: Vec<usize> = self
-            .splits
-            .iter()
-            .filter(|((its, _), _)| *its == comm)
-            .flat_map(|(_, seats)| seats.iter().map(|(.., lane)| *lane))
-            .collect();
-        splits.into_iter().for_each(|lane| self.lanes[lane].error = Some(error.clone()));
+        let error: Error = Fault::Internal { what }.into();
+        for lane in lanes {
+            self.lanes[lane].error = Some(error.clone());
+        }
     }
+
+    /// Ends an instance if all who have not come have left, and the others are there.
+    fn give_up_without_peers(&mut self, seeded: Option<Seeded>, key: Key) {
+        let Some(instance) = self.open.get(&key) else { return };
+        let came = |rank: u32| {
+            instance.seats.iter().any(|seat| seat.arrived && seat.call.at.rank().index() == rank)
+        };
+        let (comm, members) = match key {
+            Key::Collective { comm, .. } => (comm, (0..).take(instance.needed).collect()),
+            Key::Message { comm, from, to, .. } => (comm, vec![from, to]),
+        };
+        let left = &self.comms[comm].left;
+        let settled = members.iter().all(|rank| came(*rank) || left[*rank as usize]);
+        let missing = members.iter().any(|rank| !came(*rank));
+        if settled
+            && missing
+            && let Some(instance) = self.open.remove(&key)
+        {
+            self.accuse(seeded, instance.seats);
+        }
+    }
+
+    /// Tells the ranks of these seats why their call will never be.
+    fn accuse(&mut self, seeded: Option<Seeded>, seats: Vec<Seat>) {
+        let (comm, ranks) = (seats[0].call.comm, seats[0].call.at.layout().ranks());
+        let calls: Vec<_> =
+            seats.iter().map(|seat| (seat.call.at.rank(), seat.call.signature)).collect();
+        let gone = self.comms[comm].left.clone();
+        for seat in seats {
+            let told = seat.call.at.rank();
+            let error = accuse::error(seeded, ranks, &calls, &gone, told);
+            self.fail(seat.lane, &error);
+        }
+    }
+}
+
+/// Whether all seats are of one call.
+fn agree(seats: &[Seat]) -> bool {
+    let first = &seats[0].call;
+    seats
+        .iter()
+        .all(|seat| (seat.call.at.layout(), seat.call.dtype) == (first.at.layout(), first.dtype))
 }
