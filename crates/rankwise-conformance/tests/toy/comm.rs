@@ -18,9 +18,13 @@ use super::Seeded;
 use super::state::{Act, Bytes, Call, Key, Members, Slot, State, Wish, World};
 
 /// Launches a group.
-pub(crate) fn launch(ranks: GroupSize, seeded: Option<Seeded>) -> Vec<ToyComm> {
-    let world =
-        Arc::new(World { state: Mutex::default(), changed: std::sync::Condvar::new(), seeded });
+pub(crate) fn launch(ranks: GroupSize, seeded: Option<Seeded>, order: FoldOrder) -> Vec<ToyComm> {
+    let world = Arc::new(World {
+        state: Mutex::default(),
+        changed: std::sync::Condvar::new(),
+        seeded,
+        order,
+    });
     let left = vec![false; ranks.get() as usize];
     world.lock().comms.push(Members { left });
     let claimed = |rank: Rank| match seeded {
@@ -210,9 +214,9 @@ impl ToyComm {
     fn new(world: &Arc<World>, id: usize, rank: Rank, ranks: GroupSize) -> Self {
         let lane = world.lock().new_lane();
         let capabilities = match world.seeded {
-            Some(Seeded::DeclaresLittle) => Capabilities::none("toy 1", FoldOrder::Rank)
+            Some(Seeded::DeclaresLittle) => Capabilities::none("toy 1", world.order)
                 .with(OperationKind::Broadcast, DtypeSet::all()),
-            _ => Capabilities::everything("toy 1", FoldOrder::Rank),
+            _ => Capabilities::everything("toy 1", world.order),
         };
         Self {
             world: Arc::clone(world),

@@ -18,12 +18,14 @@ mod state;
 pub(crate) use comm::ToyComm;
 pub(crate) use seeded::Seeded;
 
+use rankwise_comm::FoldOrder;
 use rankwise_conformance::{Blame, ExpectedFailure, Fixture};
 use rankwise_model::GroupSize;
 
 /// The toy, with what is asked of it.
 pub(crate) struct Toy {
     pub(crate) seeded: Option<Seeded>,
+    pub(crate) order: FoldOrder,
     pub(crate) floor: usize,
     pub(crate) most_ranks: Option<GroupSize>,
     pub(crate) expected: Vec<ExpectedFailure>,
@@ -33,8 +35,14 @@ pub(crate) struct Toy {
 impl Toy {
     /// The toy as it should be.
     pub(crate) fn right() -> Self {
-        let (seeded, most_ranks, expected) = (None, None, Vec::new());
-        Self { seeded, floor: 0, most_ranks, expected, blame: Blame::Promised }
+        Self {
+            seeded: None,
+            order: FoldOrder::Rank,
+            floor: 0,
+            most_ranks: None,
+            expected: Vec::new(),
+            blame: Blame::Promised,
+        }
     }
 
     /// The toy with one fault.
@@ -54,7 +62,7 @@ impl Fixture for Toy {
         if self.seeded == Some(Seeded::LaunchFails) {
             return Err("no more toys".to_owned());
         }
-        Ok(comm::launch(ranks, self.seeded))
+        Ok(comm::launch(ranks, self.seeded, self.order))
     }
 
     fn floor(&self) -> usize {

@@ -18,6 +18,8 @@ pub(crate) enum Seeded {
     AvgNotDivided,
     /// An average of floats divides the sum instead of the contributions.
     AvgDividesLast,
+    /// An average of floats multiplies and adds in one rounding.
+    AvgFuses,
     /// A pre-multiplied sum is a sum.
     PremulIgnoresScalar,
     /// A pre-multiplied sum takes rank 0's scalar for all.

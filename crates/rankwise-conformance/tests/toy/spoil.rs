@@ -113,6 +113,15 @@ impl<T: Element> Spoiled<T> {
                     *value = value.average_before(ranks);
                 }
             }
+            (Seeded::AvgFuses, _) if reduction == Some(Reduction::Avg) && T::DTYPE.is_float() => {
+                let reciprocal = T::from_f64(1.0).average_before(ranks).to_f64();
+                self.each_position(called, &mut outputs, |inputs| {
+                    let fused = |sum: T, next: &T| {
+                        T::from_f64(next.to_f64().mul_add(reciprocal, sum.to_f64()))
+                    };
+                    inputs[1..].iter().fold(inputs[0].average_before(ranks), fused)
+                });
+            }
             (Seeded::MaxOfMagnitudes, _)
                 if reduction == Some(Reduction::Max) && T::DTYPE.is_float() =>
             {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::task::Waker;
 
-use rankwise_comm::{Error, Fault};
+use rankwise_comm::{Error, Fault, FoldOrder};
 use rankwise_model::{Dtype, RankLayout, Scalar};
 use rankwise_program::Signature;
 
@@ -16,6 +16,7 @@ pub(crate) struct World {
     pub(crate) state: Mutex<State>,
     pub(crate) changed: Condvar,
     pub(crate) seeded: Option<Seeded>,
+    pub(crate) order: FoldOrder,
 }
 
 #[derive(Default)]
