@@ -4,7 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+
+use crate::verbs::Backend;
 
 /// Settles, before any hardware is touched, what a collective leaves on every rank.
 ///
@@ -97,6 +99,21 @@ pub(crate) enum Verb {
         #[arg(long, value_name = "DIR")]
         observed: PathBuf,
     },
+    /// Let ranks really do it, and hold what they are left with against the model.
+    Run {
+        /// The plan, or one proposal of it.
+        #[arg(value_name = "PLAN[#NAME]")]
+        plan: PlanRef,
+        /// What the ranks run on.
+        #[arg(long)]
+        backend: Backend,
+        /// Write every rank's buffers and the record into a new folder.
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+        /// Tell of every call on standard error; twice, of local acts too.
+        #[arg(short, long, action = ArgAction::Count)]
+        verbose: u8,
+    },
     /// List every reading of a bare figure such as "16 B" or "4 elements".
     Label {
         /// `[op] NUMBER UNIT [send|recv|in|out|count|size] [n=N] [TYPE]`, in any order.
@@ -116,6 +133,7 @@ impl Verb {
             Self::Compare { .. } => "compare",
             Self::Relabel { .. } => "relabel",
             Self::Judge { .. } => "judge",
+            Self::Run { .. } => "run",
             Self::Label { .. } => "label",
             Self::Schema => "schema",
         }

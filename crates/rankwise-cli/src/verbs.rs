@@ -6,11 +6,14 @@ mod explain;
 mod judge;
 mod label;
 mod relabel;
+mod run;
 mod schema;
 
 use crate::args::Verb;
 use crate::command::{Answer, Asked, Failure};
 use crate::held::Detail;
+
+pub(crate) use self::run::Backend;
 
 /// Carries out one verb.
 pub(crate) fn run(verb: Verb, asked: Asked) -> Result<Answer, Failure> {
@@ -22,6 +25,9 @@ pub(crate) fn run(verb: Verb, asked: Asked) -> Result<Answer, Failure> {
         Verb::Compare { first, second } => compare::run(asked, &first, second.as_ref()),
         Verb::Relabel { plan, devices } => relabel::run(asked, &plan, &devices),
         Verb::Judge { plan, observed } => judge::run(asked, &plan, &observed),
+        Verb::Run { plan, backend, out, verbose } => {
+            run::run(asked, &plan, backend, out.as_deref(), verbose)
+        }
         Verb::Label { text } => label::run(asked, &text),
         Verb::Schema => schema::run(asked),
     }

@@ -18,8 +18,8 @@
 //!
 //! # Who listens
 //!
-//! Runs speak through [`tracing`]; nobody listens unless the caller says so. Names and
-//! fields are fixed:
+//! Runs speak through [`tracing`], to the target `rankwise_run`; nobody listens unless the
+//! caller says so. Names and fields are fixed:
 //!
 //! | what | name | level | fields |
 //! |---|---|---|---|

@@ -4,9 +4,12 @@ use tracing::{Level, Span};
 
 use crate::call::CallRun;
 
+/// The target of all of them.
+const TARGET: &str = "rankwise_run";
+
 /// The span of one rank.
 pub(crate) fn rank(parent: &Span, proposal: &str, rank: u32, ranks: u32) -> Span {
-    tracing::span!(parent: parent, Level::INFO, "rank", rank, ranks, proposal)
+    tracing::span!(target: TARGET, parent: parent, Level::INFO, "rank", rank, ranks, proposal)
 }
 
 /// One call, before it is handed to the backend.
@@ -14,6 +17,7 @@ pub(crate) fn call(rank: u32, call: &CallRun) {
     let (op, comm, seq) = (call.op.as_str(), call.comm.as_str(), call.seq);
     tracing::event!(
         name: "call",
+        target: TARGET,
         Level::DEBUG,
         op,
         comm,
@@ -26,5 +30,5 @@ pub(crate) fn call(rank: u32, call: &CallRun) {
 
 /// One local act, before it is carried out.
 pub(crate) fn local(rank: u32, step: usize, op: &str) {
-    tracing::event!(name: "local", Level::TRACE, op, rank, step);
+    tracing::event!(name: "local", target: TARGET, Level::TRACE, op, rank, step);
 }

@@ -38,7 +38,7 @@ impl Visit for Fields {
 
 impl Listener {
     fn note(&self, kind: &str, metadata: &Metadata<'_>, fields: &Fields) {
-        if metadata.target().starts_with("rankwise_run") {
+        if metadata.target() == "rankwise_run" {
             let (level, name) = (metadata.level(), metadata.name());
             self.0.lock().unwrap().push(format!("{kind} {level} {name}: {}", fields.0.join(" ")));
         }

@@ -6,6 +6,7 @@ mod judge;
 mod label;
 mod plans;
 mod refusals;
+mod run;
 mod scale;
 mod usage;
 

@@ -14,6 +14,7 @@ use super::rankwise;
 #[case(&["compare", "a.toml", "b.toml", "c.toml"])]
 #[case(&["relabel", "examples/plans/two-ranks.toml"])]
 #[case(&["judge", "examples/plans/two-ranks.toml"])]
+#[case(&["run", "examples/plans/two-ranks.toml"])]
 #[case(&["label"])]
 fn a_wrong_command_line_is_status_2_and_says_so_on_standard_error(#[case] words: &[&str]) {
     let ran = rankwise(words);
@@ -45,7 +46,7 @@ fn a_wrong_command_line_with_json_is_an_envelope() {
 fn help_and_version_are_answers() {
     let help = rankwise(["--help"]);
     assert_eq!((help.status, help.stderr.as_str()), (0, ""));
-    for verb in ["explain", "check", "compare", "relabel", "judge", "label", "schema"] {
+    for verb in ["explain", "check", "compare", "relabel", "judge", "run", "label", "schema"] {
         assert!(help.stdout.contains(&format!("\n  {verb} ")), "{verb}: {}", help.stdout);
     }
     assert!(help.stdout.contains("0 yes, 1 no, 2 unusable input or usage, 3 unknown"));
