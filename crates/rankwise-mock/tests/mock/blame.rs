@@ -62,35 +62,79 @@ fn data_does_not_move_when_calls_contradict() {
     assert_eq!(held, Ok(true), "the stream has failed; it does not pretend");
 }
 
+/// How a rank may fail to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Absence {
+    Returns,
+    Panics,
+    Drops,
+    Aborts,
+}
+
+/// What the peers of an absent rank are told.
+fn peers(ranks: u32, absent: u32, how: Absence) -> Vec<Result<(), Error>> {
+    let others = move |all: Vec<Result<(), Error>>| {
+        let rank = usize::try_from(absent).expect("small");
+        all.into_iter().enumerate().filter(|(at, _)| *at != rank).map(|(_, ended)| ended).collect()
+    };
+    let is_absent = move |comm: &Comm| comm.rank().index() == absent;
+    in_time(move || match how {
+        Absence::Returns => {
+            others(World::of(ranks).run(|comm| if is_absent(comm) { Ok(()) } else { sum(comm, 4) }))
+        }
+        Absence::Panics => {
+            let ended = World::of(ranks).try_run(|comm| {
+                assert!(!is_absent(comm), "this rank gives up");
+                sum(comm, 4)
+            });
+            let panicked = ended.iter().filter_map(|ended| ended.as_ref().err());
+            assert_eq!(panicked.map(|panic| panic.rank).collect::<Vec<_>>(), [absent]);
+            ended.into_iter().filter_map(Result::ok).collect()
+        }
+        Absence::Drops | Absence::Aborts => {
+            let mut comms = World::of(ranks).communicators();
+            let gone = comms.remove(usize::try_from(absent).expect("small"));
+            let gone = (how == Absence::Aborts).then_some(gone);
+            if let Some(gone) = &gone {
+                // Its call is there, and is taken back.
+                let mut x = gone.buffer::<f32>(4).expect("room");
+                gone.all_reduce_in_place(Reduction::Sum, &mut x).expect("enqueued");
+                gone.abort_handle().abort("no reason");
+            }
+            let threads: Vec<_> =
+                comms.into_iter().map(|comm| std::thread::spawn(move || sum(&comm, 4))).collect();
+            let ended =
+                threads.into_iter().map(|thread| thread.join().expect("no panic")).collect();
+            drop(gone);
+            ended
+        }
+    })
+}
+
 #[test]
-fn a_rank_that_returns_panics_or_drops_releases_its_peers_with_its_name() {
-    let returned = ended(3, 0, |comm| if comm.rank().index() == 1 { Ok(()) } else { sum(comm, 4) });
-    let panicked = in_time(|| {
-        World::of(3).try_run(|comm| {
-            assert_ne!(comm.rank().index(), 1, "rank 1 gives up");
-            sum(comm, 4)
-        })
-    });
-    assert!(panicked[1].as_ref().is_err_and(|panic| panic.message.contains("rank 1 gives up")));
-    let panicked: Vec<_> = panicked.into_iter().filter_map(Result::ok).collect();
-    let dropped = in_time(|| {
-        let mut comms = World::of(3).communicators();
-        drop(comms.remove(1));
-        let threads: Vec<_> =
-            comms.into_iter().map(|comm| std::thread::spawn(move || sum(&comm, 4))).collect();
-        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Vec<_>>()
-    });
-    for (peers, how) in [
-        (vec![returned[0].clone(), returned[2].clone()], "returned"),
-        (panicked, "panicked"),
-        (dropped, "dropped"),
-    ] {
-        let error = peers[0].clone().expect_err("rank 1 never came");
-        assert_eq!(peers[1], Err(error.clone()));
-        assert_eq!(error.report().expect("a report").kind, Kind::MissingRank);
-        let text = error.to_string();
-        assert!(text.contains("rank 1") && text.contains(how), "{how}: {text}");
-        assert_eq!(text.contains("rank 1 gives up"), how == "panicked", "its words: {text}");
+fn a_rank_that_does_not_come_releases_its_peers_with_its_name() {
+    for how in [Absence::Returns, Absence::Panics, Absence::Drops, Absence::Aborts] {
+        for (ranks, absent) in (2..=4).flat_map(|ranks| (0..ranks).map(move |rank| (ranks, rank))) {
+            // A handle is dropped before its peers start, so that it is gone for good.
+            let ended = peers(ranks, absent, how);
+            assert_eq!(ended.len(), usize::try_from(ranks).expect("small") - 1);
+            let error = ended[0].clone().expect_err("a rank never came");
+            assert!(ended.iter().all(|ended| ended.as_ref() == Err(&error)), "{ended:#?}");
+            let report = error.report().expect("a report");
+            assert_eq!(report.kind, Kind::MissingRank, "{how:?}: {report}");
+            let gone: Vec<u32> =
+                report.absent.iter().map(|absent| absent.member.rank.index()).collect();
+            assert_eq!(gone, [absent], "{how:?}: {report}");
+            let word = match how {
+                Absence::Returns => "returned",
+                Absence::Panics => "panicked",
+                Absence::Drops => "dropped",
+                Absence::Aborts => "aborted",
+            };
+            let text = report.to_string();
+            assert!(text.contains(&format!("rank {absent} {word}")), "{how:?}: {text}");
+            assert_eq!(text.contains("this rank gives up"), how == Absence::Panics, "{text}");
+        }
     }
 }
 
