@@ -7,7 +7,7 @@ use crate::filter::Filter;
 
 /// A backend under test: how its ranks come to be, and what is expected of it.
 ///
-/// This is all that a third party writes; see the [crate](crate) for a whole file.
+/// This is all that a third party writes; see the [crate] for a whole file.
 pub trait Fixture {
     /// The backend's communicator.
     type Comm: Communicator;

@@ -10,7 +10,7 @@
 //!    model. They are chosen so that the answer is exact in any order of the fold, and
 //!    that a wrong place shows as a wrong value; where that cannot be, the [`Sense`]
 //!    says what else is right.
-//! 3. [`check`] is one rank's part, as a future that never blocks: for threads, and for
+//! 3. [`check()`] is one rank's part, as a future that never blocks: for threads, and for
 //!    a thousand ranks as tasks. Outputs are poisoned before the call, buffers are
 //!    guarded, inputs must stay as they were.
 //! 4. A [`Law`] is what must hold between calls; a [`Quarrel`] is what a backend that
