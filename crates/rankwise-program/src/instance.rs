@@ -80,6 +80,10 @@ pub(crate) struct Instance {
     /// A place in an order in which no stream of any rank has a later one first. Where
     /// a call breaks it, it is only known again after a search.
     pub(crate) order: u64,
+    /// It is known to be hopeless.
+    pub(crate) hopeless: bool,
+    /// A call here, or its completion, may settle what is hopeless.
+    pub(crate) watched: bool,
     /// By rank in the communicator; of a message, the send and the recv.
     pub(crate) seats: Vec<Option<Taken>>,
     pub(crate) missing: usize,
@@ -97,6 +101,8 @@ impl Instance {
             seq,
             created: 0,
             order: 0,
+            hopeless: false,
+            watched: false,
             seats: vec![None; seats],
             missing: seats,
             standing: Standing::Open,
@@ -207,6 +213,14 @@ impl Instances {
             self.free.push(u32::try_from(id.slot()).unwrap_or(u32::MAX));
         }
         Some(instance)
+    }
+
+    /// Marks an instance as the last search found it.
+    pub(crate) fn mark(&mut self, slot: usize, hopeless: bool, watched: bool) {
+        if let Some(found) = self.slots.get_mut(slot).and_then(|slot| slot.instance.as_mut()) {
+            found.hopeless = hopeless;
+            found.watched = watched;
+        }
     }
 
     /// Every instance that is not over.

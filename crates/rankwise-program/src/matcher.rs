@@ -59,8 +59,10 @@ pub struct Matcher {
     ready: Vec<InstanceId>,
     /// Something has happened that only a search can judge.
     pub(crate) suspect: bool,
-    /// Something hopeless is known: whatever happens may concern it.
+    /// Something hopeless is known.
     pub(crate) troubled: bool,
+    /// Something has failed: who waits for it next is to be told.
+    pub(crate) failing: bool,
 }
 
 /// One call, as it is handed in.
@@ -119,6 +121,7 @@ impl Matcher {
             ready: Vec::new(),
             suspect: false,
             troubled: false,
+            failing: false,
         }
     }
 

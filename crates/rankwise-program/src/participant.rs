@@ -41,6 +41,8 @@ pub(crate) struct Participant {
     pub(crate) told: Option<Told>,
     /// It made a call behind others that is not known to be free of cycles.
     pub(crate) loose: bool,
+    /// As long as it is free, something hopeless is not settled.
+    pub(crate) watched: bool,
 }
 
 /// That a rank has been given a report.

@@ -95,11 +95,13 @@ pub(crate) struct Stream {
     base: u64,
     /// Streams whose head waits for a point of this one.
     pub(crate) waiters: Vec<StreamId>,
+    /// Something in it is known to be hopeless, and so is whatever is enqueued behind.
+    pub(crate) hopeless: bool,
 }
 
 impl Stream {
     pub(crate) fn new(rank: WorldRank, name: Arc<str>) -> Self {
-        Self { rank, name, items: VecDeque::new(), base: 0, waiters: Vec::new() }
+        Self { rank, name, items: VecDeque::new(), base: 0, waiters: Vec::new(), hopeless: false }
     }
 
     /// Adds an item and gives its index.

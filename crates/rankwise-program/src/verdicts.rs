@@ -29,16 +29,35 @@ impl Matcher {
             outlook = Outlook::of(self);
         }
         self.fail_hopeless(&outlook, &mut verdicts);
-        self.release_victims(&outlook, &mut verdicts);
-        self.troubled = outlook.is_troubled();
+        if self.release_victims(&outlook, &mut verdicts) {
+            // They are free now.
+            outlook = Outlook::of(self);
+        }
+        self.remember(&outlook);
         self.suspect = false;
+        verdicts
+    }
+
+    /// Keeps of a search what says when the next is due.
+    fn remember(&mut self, outlook: &Outlook) {
+        self.troubled = outlook.is_troubled();
+        self.failing = outlook.is_failing();
         for slot in outlook.possible_instances() {
             self.instances.reorder(slot);
         }
-        for rank in &mut self.ranks {
-            rank.loose = false;
+        let watched = outlook.watched();
+        for slot in 0..self.instances.slots() {
+            let is_watched = watched.get(slot) == Some(&true);
+            self.instances.mark(slot, outlook.is_hopeless(slot), is_watched);
         }
-        verdicts
+        for (index, rank) in (0..=u32::MAX).zip(&mut self.ranks) {
+            rank.loose = false;
+            rank.watched = watched.get(outlook.rank(index)) == Some(&true);
+        }
+        for (at, stream) in self.streams.iter_mut().enumerate() {
+            let mut items = outlook.items(at, stream.open_items());
+            stream.hopeless = items.any(|item| outlook.is_hopeless(item));
+        }
     }
 
     /// Publishes causes, earlier calls of a communicator first: whichever way the ranks
@@ -117,10 +136,11 @@ impl Matcher {
         }
     }
 
-    /// Ends the waits whose failure is settled.
-    fn release_victims(&mut self, outlook: &Outlook, verdicts: &mut Vec<Verdict>) {
+    /// Ends the waits whose failure is settled. Whether there were any.
+    fn release_victims(&mut self, outlook: &Outlook, verdicts: &mut Vec<Verdict>) -> bool {
+        let mut released = false;
         if !outlook.is_troubled() {
-            return;
+            return released;
         }
         for rank in self.world.ranks() {
             let waits = self.rank(rank).map(|found| found.waits.clone()).unwrap_or_default();
@@ -130,8 +150,10 @@ impl Matcher {
                 self.tell(rank, &report, place);
                 self.resume_from(rank, wait);
                 verdict_on(verdicts, &report).victims.push((rank, wait));
+                released = true;
             }
         }
+        released
     }
 
     /// How a member that an instance lacks has gone, if it has.

@@ -8,29 +8,36 @@
 //! components are judged from those that need no other upwards.
 
 pub(crate) mod components;
+mod graph;
 
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use self::components::components;
-use crate::history::{narrow, widen};
-use crate::instance::{Instance, InstanceId, Instances, Standing};
+use self::graph::{Fate, Needs, Nodes, fate_of, needs_of, possible};
+use crate::instance::InstanceId;
 use crate::matcher::Matcher;
-use crate::participant::{Drivers, Wait};
+use crate::participant::Wait;
 use crate::report::Report;
-use crate::stream::{Point, Work};
 
 /// What is hopeless at a moment, and why.
 pub(crate) struct Outlook {
-    /// Per node, the component it is in; `None` for what is possible.
-    component_of: Vec<Option<usize>>,
-    verdicts: Vec<Finding>,
-    /// Components that are causes, and may be published.
-    causes: Vec<Cause>,
+    judged: Judged,
     /// The nodes that are possible, each after those that it needs.
     possible: Vec<usize>,
+    needs: Needs,
     nodes: Nodes,
+}
+
+/// What is known of the components of what is hopeless.
+struct Judged {
+    /// Per node, the component it is in; `None` for what is possible.
+    component_of: Vec<Option<usize>>,
+    findings: Vec<Finding>,
+    /// Components that are causes, and may be published.
+    causes: Vec<Cause>,
 }
 
 /// What is known of a component.
@@ -59,111 +66,6 @@ pub(crate) enum Fault {
     Gone,
     /// Instances that need each other.
     Cycle,
-}
-
-/// Why an instance is hopeless by itself, if it is.
-enum Fate {
-    /// It is not: only by others.
-    Ordinary,
-    /// It lacks members that went because of this report.
-    Orphan(Arc<Report>),
-    /// It has failed, or its communicator has before it was complete.
-    Failed(Arc<Report>),
-    /// It is a cause.
-    Cause(Fault),
-}
-
-/// Numbers for everything that can wait or be waited for.
-struct Nodes {
-    instances: usize,
-    /// Per stream: the node of its first open item.
-    streams: Vec<usize>,
-    ranks: usize,
-    all: usize,
-}
-
-impl Nodes {
-    fn of(matcher: &Matcher) -> Self {
-        let instances = matcher.instances.slots();
-        let mut next = instances;
-        let mut streams = Vec::with_capacity(matcher.streams.len());
-        for stream in &matcher.streams {
-            streams.push(next);
-            next = next.saturating_add(stream.open_items());
-        }
-        let all = next.saturating_add(matcher.ranks.len());
-        Self { instances, streams, ranks: next, all }
-    }
-
-    fn instance(id: InstanceId) -> usize {
-        Instances::slot_of(id)
-    }
-
-    fn rank(&self, index: u32) -> usize {
-        self.ranks.saturating_add(narrow(index.into()).unwrap_or(usize::MAX))
-    }
-
-    /// The node of an item that is open.
-    fn item(&self, matcher: &Matcher, point: Point) -> Option<usize> {
-        let stream = matcher.stream(point.stream)?;
-        let behind = narrow(point.index.checked_sub(stream.base())?)?;
-        let first = *self.streams.get(narrow(point.stream.0.into())?)?;
-        (behind < stream.open_items()).then(|| first.saturating_add(behind))
-    }
-
-    fn wait(&self, matcher: &Matcher, wait: Wait) -> Option<usize> {
-        match wait {
-            Wait::Point(point) => self.item(matcher, point),
-            Wait::Instance(id) => matcher.instances.get(id).map(|_| Self::instance(id)),
-        }
-    }
-
-    fn before(&self, matcher: &Matcher, point: Point) -> Option<usize> {
-        let index = point.index.checked_sub(1)?;
-        self.item(matcher, Point { index, ..point })
-    }
-}
-
-/// Which nodes each node needs, in the order of the nodes.
-pub(crate) struct Needs {
-    flat: Vec<usize>,
-    /// Where the needs of each node end.
-    ends: Vec<usize>,
-}
-
-impl Needs {
-    fn with_nodes(nodes: usize) -> Self {
-        Self { flat: Vec::new(), ends: Vec::with_capacity(nodes) }
-    }
-
-    /// Adds the next node.
-    fn push(&mut self, needs: impl IntoIterator<Item = usize>) {
-        self.flat.extend(needs);
-        self.ends.push(self.flat.len());
-    }
-
-    pub(crate) fn of(&self, node: usize) -> &[usize] {
-        let start = node.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied());
-        let range = start.zip(self.ends.get(node).copied());
-        range.and_then(|(start, end)| self.flat.get(start..end)).unwrap_or(&[])
-    }
-
-    pub(crate) fn nodes(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// The other way round: who needs each node.
-    fn reversed(&self) -> Vec<Vec<usize>> {
-        let mut reversed = vec![Vec::new(); self.nodes()];
-        for node in 0..self.nodes() {
-            for needed in self.of(node) {
-                if let Some(needing) = reversed.get_mut(*needed) {
-                    needing.push(node);
-                }
-            }
-        }
-        reversed
-    }
 }
 
 impl Outlook {
@@ -206,15 +108,89 @@ impl Outlook {
                 }
             }
         }
-        let mut outlook =
-            Self { component_of, verdicts: Vec::new(), causes: Vec::new(), possible, nodes };
+        let mut judged = Judged { component_of, findings: Vec::new(), causes: Vec::new() };
         for (at, group) in groups.iter().enumerate() {
-            let finding = outlook.judge(at, group, &fates, &settled, &followed);
-            outlook.verdicts.push(finding);
+            let finding = judged.judge(at, group, &fates, &settled, &followed);
+            judged.findings.push(finding);
         }
-        outlook
+        Self { judged, possible, needs, nodes }
     }
 
+    /// The causes that may be published now.
+    pub(crate) fn causes(&self) -> &[Cause] {
+        &self.judged.causes
+    }
+
+    /// Whether anything is hopeless at all.
+    pub(crate) fn is_troubled(&self) -> bool {
+        !self.judged.findings.is_empty()
+    }
+
+    /// Slots of instances that are possible, each after those that it needs.
+    pub(crate) fn possible_instances(&self) -> impl Iterator<Item = usize> {
+        self.possible.iter().copied().filter(|node| *node < self.nodes.instances)
+    }
+
+    /// The report by which a wait fails, if that is settled.
+    pub(crate) fn failure(&self, matcher: &Matcher, wait: Wait) -> Option<&Arc<Report>> {
+        let component = (*self.judged.component_of.get(self.nodes.wait(matcher, wait)?)?)?;
+        match self.judged.findings.get(component)? {
+            Finding::Failed(report) => Some(report),
+            Finding::Unsettled | Finding::Cause => None,
+        }
+    }
+
+    /// Whether anything has failed that is still there to be waited for.
+    pub(crate) fn is_failing(&self) -> bool {
+        self.judged.findings.iter().any(|finding| matches!(finding, Finding::Failed(_)))
+    }
+
+    /// Whether a node is hopeless; of an instance, its slot is its node.
+    pub(crate) fn is_hopeless(&self, node: usize) -> bool {
+        self.judged.component_of.get(node).is_some_and(Option::is_some)
+    }
+
+    /// The node of a rank.
+    pub(crate) fn rank(&self, index: u32) -> usize {
+        self.nodes.rank(index)
+    }
+
+    /// The nodes of a stream's open items.
+    pub(crate) fn items(&self, stream: usize, open: usize) -> Range<usize> {
+        let first = self.nodes.streams.get(stream).copied().unwrap_or(usize::MAX);
+        first..first.saturating_add(open)
+    }
+
+    /// Per node, whether what it does next may settle something hopeless.
+    ///
+    /// What needs something possible is not settled. One such need is followed, over the
+    /// instances it goes through, to what nothing stands in the way of: a free rank, or
+    /// an instance that can run. As long as these stay as they are, it is not settled,
+    /// unless something else becomes hopeless, which is noticed when it does.
+    pub(crate) fn watched(&self) -> Vec<bool> {
+        let mut watched = vec![false; self.nodes.all];
+        for node in (0..self.nodes.all).filter(|node| self.is_hopeless(*node)) {
+            let needs = self.needs.of(node);
+            let mut next = needs.iter().rev().find(|needed| !self.is_hopeless(**needed));
+            if next.is_some()
+                && let Some(watched) = watched.get_mut(node)
+            {
+                *watched = true;
+            }
+            while let Some(at) = next {
+                match watched.get_mut(*at) {
+                    Some(watched @ false) => *watched = true,
+                    // The rest of the way has been followed.
+                    _ => break,
+                }
+                next = self.needs.of(*at).last();
+            }
+        }
+        watched
+    }
+}
+
+impl Judged {
     /// Judges a component, those that it needs being judged.
     fn judge<'a>(
         &mut self,
@@ -253,7 +229,7 @@ impl Outlook {
                 continue;
             }
             needs_others = true;
-            match self.verdicts.get(*other) {
+            match self.findings.get(*other) {
                 Some(Finding::Failed(report)) => {
                     if least.as_ref().is_none_or(|least| report < least) {
                         least = Some(report.clone());
@@ -273,122 +249,4 @@ impl Outlook {
             }
         }
     }
-
-    /// The causes that may be published now.
-    pub(crate) fn causes(&self) -> &[Cause] {
-        &self.causes
-    }
-
-    /// Whether anything is hopeless at all.
-    pub(crate) fn is_troubled(&self) -> bool {
-        !self.verdicts.is_empty()
-    }
-
-    /// Slots of instances that are possible, each after those that it needs.
-    pub(crate) fn possible_instances(&self) -> impl Iterator<Item = usize> {
-        self.possible.iter().copied().filter(|node| *node < self.nodes.instances)
-    }
-
-    /// The report by which a wait fails, if that is settled.
-    pub(crate) fn failure(&self, matcher: &Matcher, wait: Wait) -> Option<&Arc<Report>> {
-        let component = (*self.component_of.get(self.nodes.wait(matcher, wait)?)?)?;
-        match self.verdicts.get(component)? {
-            Finding::Failed(report) => Some(report),
-            Finding::Unsettled | Finding::Cause => None,
-        }
-    }
-}
-
-fn fate_of(matcher: &Matcher, id: InstanceId, instance: &Instance) -> Fate {
-    let failed = matcher.comm(instance.comm).and_then(|comm| comm.failed.as_ref());
-    match (&instance.standing, failed) {
-        (Standing::Failed(report), _) | (Standing::Open | Standing::Frozen, Some(report)) => {
-            return Fate::Failed(report.clone());
-        }
-        (Standing::Frozen, None) => return Fate::Cause(Fault::Contradiction),
-        (Standing::Agreed, _) => return Fate::Ordinary,
-        (Standing::Open, None) => {}
-    }
-    let mut least: Option<Arc<Report>> = None;
-    for (world, position) in matcher.missing_members(id) {
-        match matcher.departure(id, world, position).map(|gone| gone.because) {
-            None => {}
-            Some(None) => return Fate::Cause(Fault::Gone),
-            Some(Some(report)) => {
-                least = least.into_iter().chain([report]).min();
-            }
-        }
-    }
-    least.map_or(Fate::Ordinary, Fate::Orphan)
-}
-
-fn needs_of(matcher: &Matcher, nodes: &Nodes, fates: &[Option<(InstanceId, Fate)>]) -> Needs {
-    let mut needs = Needs::with_nodes(nodes.all);
-    for fate in fates {
-        let Some((id, fate)) = fate else {
-            needs.push([]);
-            continue;
-        };
-        if matches!(fate, Fate::Failed(_)) {
-            needs.push([]);
-            continue;
-        }
-        let lacking = matcher
-            .missing_members(*id)
-            .filter(|(world, position)| matcher.departure(*id, *world, *position).is_none())
-            .map(|(world, _)| nodes.rank(world.index()));
-        let seats = matcher.instances.get(*id).into_iter().flat_map(|found| &found.seats);
-        let before = seats
-            .filter_map(|taken| taken.as_ref()?.at)
-            .filter_map(|point| nodes.before(matcher, point))
-            // What a cause says does not depend on what is before it in streams.
-            .filter(|_| !matches!(fate, Fate::Cause(_)));
-        needs.push(lacking.chain(before));
-    }
-    for (at, stream) in (0..=u32::MAX).zip(&matcher.streams) {
-        let id = crate::stream::StreamId(at);
-        for (index, item) in stream.items() {
-            let before = nodes.before(matcher, Point { stream: id, index });
-            let target = match item.work {
-                Work::Wait(point) => nodes.item(matcher, point),
-                _ => None,
-            };
-            let open = |id: &&InstanceId| matcher.instances.get(**id).is_some();
-            let instances = item.work.instances().iter().filter(open);
-            needs.push(instances.map(|id| Nodes::instance(*id)).chain(before).chain(target));
-        }
-    }
-    for rank in &matcher.ranks {
-        let waits: &[Wait] = match rank.drivers {
-            Drivers::One => &rank.waits,
-            Drivers::Many => &[],
-        };
-        needs.push(waits.iter().filter_map(|wait| nodes.wait(matcher, *wait)));
-    }
-    needs
-}
-
-/// The least set of nodes that contains each node whose needs it contains; each comes
-/// after its needs.
-fn possible(needs: &Needs, fates: &[Option<(InstanceId, Fate)>]) -> Vec<usize> {
-    let reversed = needs.reversed();
-    let never = |node: usize| match fates.get(node) {
-        Some(Some((_, fate))) => !matches!(fate, Fate::Ordinary),
-        _ => false,
-    };
-    let mut unmet: Vec<u64> = (0..needs.nodes()).map(|node| widen(needs.of(node).len())).collect();
-    let mut possible = Vec::new();
-    let mut found: Vec<usize> =
-        (0..needs.nodes()).filter(|node| needs.of(*node).is_empty() && !never(*node)).collect();
-    while let Some(node) = found.pop() {
-        possible.push(node);
-        for needing in reversed.get(node).into_iter().flatten() {
-            let Some(unmet) = unmet.get_mut(*needing) else { continue };
-            *unmet = unmet.saturating_sub(1);
-            if *unmet == 0 && !never(*needing) {
-                found.push(*needing);
-            }
-        }
-    }
-    possible
 }

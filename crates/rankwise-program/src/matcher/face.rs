@@ -60,6 +60,7 @@ impl Matcher {
         let own = waiting.last().and_then(|last| last.call);
         let theirs = || target.get(on.index).and_then(|item| item.call);
         let call = own.or_else(|| (target.rank == waiting.rank).then(theirs).flatten());
+        self.suspect |= target.hopeless;
         Ok(self.enqueue(stream, Item { work: Work::Wait(on), call, failed: None }))
     }
 
@@ -73,9 +74,10 @@ impl Matcher {
     ///
     /// An instance that is not [agreed](Standing::Agreed), or over already, stays as it is.
     pub fn completed(&mut self, instance: InstanceId) {
-        if self.instances.get(instance).is_some_and(|found| found.standing == Standing::Agreed) {
+        let Some(found) = self.instances.get(instance) else { return };
+        if found.standing == Standing::Agreed {
+            self.suspect |= found.watched;
             self.close(instance);
-            self.suspect |= self.troubled;
         }
     }
 
@@ -86,18 +88,18 @@ impl Matcher {
         let stalled = self.is_stalled(rank);
         let Some(participant) = self.rank_mut(rank) else { return };
         participant.waits.push(wait);
-        let loose = participant.loose;
+        let searched_next = participant.loose || participant.watched;
         self.restall(rank, stalled);
-        self.suspect |= self.troubled || loose || self.is_stalled(rank);
+        self.suspect |=
+            searched_next || self.is_stalled(rank) || self.failing && self.is_known_hopeless(wait);
     }
 
     /// Says that a rank waits no more, in whichever way its waits ended.
     pub fn resume(&mut self, rank: WorldRank) {
-        let stalled = self.is_stalled(rank);
-        if let Some(participant) = self.rank_mut(rank) {
-            participant.waits.clear();
+        let waits = self.rank(rank).map(|found| found.waits.clone()).unwrap_or_default();
+        for wait in waits {
+            self.resume_from(rank, wait);
         }
-        self.restall(rank, stalled);
     }
 
     /// Says that one of a rank's waits has ended.
@@ -107,6 +109,8 @@ impl Matcher {
             && let Some(found) = participant.waits.iter().position(|other| *other == wait)
         {
             participant.waits.remove(found);
+            // Whoever gives up is free again, and what lacks it is not hopeless.
+            self.suspect |= self.troubled && self.is_open(wait);
         }
         self.restall(rank, stalled);
     }

@@ -33,8 +33,9 @@ impl Matcher {
         let last =
             before.map(|work| work.instances().iter().filter_map(order).max().unwrap_or(u64::MAX));
         let mut call = found.last().and_then(|last| last.call);
+        let behind_hopeless = found.hopeless;
         let at = Some(Point { stream, index });
-        let mut loose = false;
+        let (mut loose, mut hopeless) = (false, behind_hopeless);
         for entry in entries {
             let position = self.position(rank, entry).ok_or_else(|| Refused::NotAMember {
                 rank,
@@ -46,6 +47,12 @@ impl Matcher {
             // cannot wait in a circle. A new instance is the last.
             let ordered = last.is_none_or(|last| order > Some(last));
             loose |= !begun && last.is_some() && (!ordered || self.stalled > 0);
+            if let Some(found) = self.instances.get_mut(seat.instance) {
+                // Others may have called here already, and wait.
+                self.suspect |= behind_hopeless && !begun && !found.hopeless;
+                found.hopeless |= behind_hopeless;
+                hopeless |= found.hopeless || found.standing == Standing::Frozen;
+            }
             call = self.rank(rank).and_then(|found| found.history.end().checked_sub(1));
             seats.push(seat);
         }
@@ -61,6 +68,9 @@ impl Matcher {
         };
         if loose && let Some(participant) = self.rank_mut(rank) {
             participant.loose = true;
+        }
+        if hopeless && let Some(found) = self.stream_mut(stream) {
+            found.hopeless = true;
         }
         Ok(self.enqueue(stream, Item { work, call, failed: None }))
     }
@@ -93,21 +103,23 @@ impl Matcher {
             seq,
         };
         let call = self.rank_mut(rank).map_or(0, |found| found.history.push(made));
+        let is_watched = self.rank(rank).is_some_and(|found| found.watched);
         let Some(found) = self.instances.get_mut(instance) else {
             return (Seat { instance, seq, standing: Standing::Open }, begun);
         };
+        let was_frozen = found.standing == Standing::Frozen;
         found.take(seat, Taken { call, at }, &entry.signature, entry.tag.as_ref());
+        self.suspect |= found.watched && is_watched;
         let standing = found.standing.clone();
         match &standing {
             Standing::Agreed => self.offer(instance),
-            Standing::Frozen => self.suspect = true,
+            Standing::Frozen => self.suspect |= !was_frozen,
             Standing::Failed(report) => {
                 let place = self.call(rank, call);
                 self.tell(rank, report, place);
             }
             Standing::Open => {}
         }
-        self.suspect |= self.troubled;
         (Seat { instance, seq, standing }, begun)
     }
 
@@ -343,8 +355,16 @@ impl Matcher {
     /// Takes note that a rank has gone, from everywhere or from a communicator.
     pub(super) fn departed(&mut self, rank: WorldRank) {
         self.gone = self.gone.saturating_add(1);
-        let loose = self.rank(rank).is_some_and(|found| found.loose);
-        self.suspect |= self.troubled || loose || self.is_awaited(rank);
+        let searched_next = self.rank(rank).is_some_and(|found| found.loose || found.watched);
+        self.suspect |= searched_next || self.is_awaited(rank);
+    }
+
+    /// Whether a wait is for something that is known to be hopeless.
+    pub(super) fn is_known_hopeless(&self, wait: Wait) -> bool {
+        match wait {
+            Wait::Point(point) => self.stream(point.stream).is_some_and(|found| found.hopeless),
+            Wait::Instance(id) => self.instances.get(id).is_some_and(|found| found.hopeless),
+        }
     }
 
     /// Whether something waited for is not over.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rankwise_model::{Dtype, GroupSize, Operation, Reduction};
 use rankwise_program::{
-    Collective, CommId, Ending, Entry, InstanceId, Matcher, Point, Progress, Report, Seat,
+    Collective, CommId, Drivers, Ending, Entry, InstanceId, Matcher, Point, Progress, Report, Seat,
     Signature, Site, StreamId, Tag, Wait,
 };
 use rankwise_topology::{Group, World, WorldRank};
@@ -241,6 +241,17 @@ impl<'a> Driver<'a> {
         !verdicts.is_empty()
     }
 
+    /// That a search finds nothing which was not suspected, and nobody to be told.
+    pub(crate) fn searches_in_vain(&mut self) {
+        for rank in self.world.ranks() {
+            self.matcher.set_drivers(rank, Drivers::One);
+        }
+        for verdict in self.matcher.take_verdicts() {
+            assert!(verdict.victims.is_empty(), "{}", verdict.report);
+            assert!(self.reports.contains(&verdict.report), "{}", verdict.report);
+        }
+    }
+
     /// Who is told what, and who waits for ever.
     pub(crate) fn fates(&self) -> Vec<Fate> {
         self.ranks.iter().map(|rank| rank.fate.clone().unwrap_or(Fate::Stuck)).collect()
@@ -258,6 +269,7 @@ pub(crate) fn run(story: &Story, mut choose: impl FnMut(usize) -> usize) -> Driv
             if driver.ask() {
                 continue;
             }
+            driver.searches_in_vain();
             return driver;
         }
         let chosen = choose(ways);
