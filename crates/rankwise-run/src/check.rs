@@ -9,7 +9,7 @@ use rankwise_plan::evaluate::Evaluation;
 use rankwise_plan::judge::{Judgement, Law, Observed, judge};
 use rankwise_plan::need::{Answer, judge_needs};
 use rankwise_plan::numbers::Numbers;
-use rankwise_plan::plan::{Need, Plan};
+use rankwise_plan::plan::{Need, On, Plan};
 use rankwise_plan::sense::{Sense, sense};
 use rankwise_plan::term::Terms;
 use rankwise_plan::values::Values;
@@ -213,7 +213,14 @@ impl<'j> Checker<'j> {
             let sense = planned.sense.into_iter().chain(found).max().filter(|_| met);
             records.push(NeedRecord {
                 need: u32::try_from(planned.need).unwrap_or(u32::MAX),
+                on: match &stated.on {
+                    On::EveryRank => "every rank".to_owned(),
+                    On::Rank(rank) => format!("rank {rank}"),
+                    On::Device(name) => format!("device {name}"),
+                    On::Group(name) => format!("group {name}"),
+                },
                 buffer: stated.buffer.clone(),
+                positions: stated.positions.as_ref().map(|at| [Wide(at.start), Wide(at.end)]),
                 holds: stated.holds_text.clone(),
                 answer,
                 sense: sense.map(|sense| sense.name().to_owned()),

@@ -270,8 +270,12 @@ pub struct Value {
 pub struct NeedRecord {
     /// Its index in the plan.
     pub need: u32,
+    /// Who needs it: `every rank`, `rank 0`, `device A`, `group tp`.
+    pub on: String,
     /// In which buffer.
     pub buffer: String,
+    /// At which positions, the last excluded; `null` for the whole buffer.
+    pub positions: Option<[Wide; 2]>,
     /// What is needed there, as the plan says it.
     pub holds: String,
     /// Whether it is met.

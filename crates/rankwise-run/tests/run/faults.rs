@@ -37,6 +37,9 @@ fn one_flipped_bit_is_named_with_rank_buffer_and_position() {
     // Position 2 is not among those that the second need is about.
     let answers: Vec<_> = record.needs.iter().map(|need| need.answer).collect();
     assert_eq!(answers, [NeedVerdict::NotMet, NeedVerdict::Met, NeedVerdict::Met]);
+    let on: Vec<_> = record.needs.iter().map(|need| need.on.as_str()).collect();
+    assert_eq!(on, ["every rank", "rank 1", "rank 0"]);
+    assert_eq!(record.needs[1].positions.map(|at| at.map(|at| at.0)), Some([0, 2]));
     assert_eq!(
         record.needs[0].why.as_deref(),
         Some("rank 1 holds 32 at position 2 of y, expected 33")

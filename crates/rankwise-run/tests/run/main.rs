@@ -6,6 +6,7 @@ mod filling;
 mod local;
 mod messages;
 mod mission;
+mod programs;
 mod records;
 mod toy;
 

@@ -1,5 +1,6 @@
 //! The record as a file format.
 
+use proptest::prelude::*;
 use rankwise_run::RunRecord;
 use rankwise_run::record::{FORMAT, RecordError};
 
@@ -51,4 +52,26 @@ fn unknown_keys_and_narrow_numbers_are_errors() {
         let error = RunRecord::from_json(&text.replacen(from, to, 1)).unwrap_err();
         assert!(matches!(error, RecordError::Json { .. }), "{to}: {error}");
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn no_text_panics(text in "\\PC{0,40}", at in any::<prop::sample::Index>()) {
+        prop_assert!(RunRecord::from_json(&text).is_err());
+        let whole = include_str!("record.json");
+        // Cut anywhere but behind the last brace, it is no record any more.
+        let cut = &whole[..at.index(whole.trim_end().len())];
+        prop_assert!(RunRecord::from_json(cut).is_err());
+    }
+}
+
+/// What version 1 is: a file that was written by it.
+#[test]
+fn a_file_of_format_1_is_read() {
+    let record = RunRecord::from_json(include_str!("record.json")).unwrap();
+    let mut again = outcome(PLAN, &Wrong::default()).record.of_plan("plans/a.toml");
+    again.tool.version = "0.1.0".into();
+    assert_eq!(record, again);
 }
