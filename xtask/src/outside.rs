@@ -1,4 +1,4 @@
-//! `cargo xtask outside`: the lower crates as a stranger uses them.
+//! `cargo xtask outside`: our crates as a stranger uses them.
 
 use crate::cargo;
 use crate::outcome::{Done, Outcome};

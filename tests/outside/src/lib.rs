@@ -2,8 +2,11 @@
 //!
 //! It stands for every crate that takes the definition and the accounting and
 //! nothing more. It is `no_std` itself, and so shows that they do not mind.
+//! Beside it stands [`stencil`], a rank program that leaves the backend to its caller.
 
 #![no_std]
+
+pub mod stencil;
 
 use rankwise_account::{payload, Payload};
 use rankwise_model::{Dtype, GroupSize, Layout, Operation, Reduction};
