@@ -1,5 +1,7 @@
 //! The suite for every backend, on the mock: all of it.
 
+#![allow(clippy::print_stdout)] // what was skipped, and why
+
 use rankwise_conformance::{Fixture, Suite};
 use rankwise_mock::{Comm, World};
 use rankwise_model::GroupSize;

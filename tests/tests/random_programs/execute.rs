@@ -161,11 +161,11 @@ fn comm_of<'a>(comms: &'a [Option<Comm>], world: &'a Comm, group: usize) -> Opti
     if group == 0 { Some(world) } else { comms[group].as_ref() }
 }
 
-fn slice<'b>(
-    buffer: &'b mut Buffer<Dyn, HostMemory>,
+fn slice(
+    buffer: &mut Buffer<Dyn, HostMemory>,
     part: Part,
     len: usize,
-) -> Result<ViewMut<'b, Dyn, HostMemory>, Error> {
+) -> Result<ViewMut<'_, Dyn, HostMemory>, Error> {
     buffer.slice_mut(part.start..part.start + len)
 }
 

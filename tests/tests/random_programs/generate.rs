@@ -114,7 +114,7 @@ impl Program {
             })
             .collect();
         let factors = (0..ranks).map(|_| random.value(dtype)).collect();
-        let steps = (0..1 + random.below(6)).map(|_| Step::random(random, &groups)).collect();
+        let steps = (0..=random.below(6)).map(|_| Step::random(random, &groups)).collect();
         Self { ranks, dtype, groups, initial, factors, steps }
     }
 }
@@ -128,7 +128,7 @@ impl Step {
         let other = (send + 1 + random.below(BUFFERS - 1)) % BUFFERS;
         if kind == OperationKind::Message {
             let mut pairs = Vec::new();
-            for _ in 0..1 + random.below(4) {
+            for _ in 0..=random.below(4) {
                 pairs.push((random.below(n), random.below(n), random.below(5)));
             }
             return Self::Messages { group, pairs, send, recv: other };

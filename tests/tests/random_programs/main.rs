@@ -5,6 +5,8 @@
 //! point. Only the arithmetic of one combining step is the model's; it has an oracle of
 //! its own (`oracle_reference`).
 
+#![allow(clippy::print_stdout)] // how much was compared
+
 mod execute;
 mod generate;
 mod interpret;
@@ -52,7 +54,7 @@ fn ten_thousand_random_programs_agree_bit_for_bit() {
         let _ = done.send(Some((steps, compared, kinds)));
     });
     loop {
-        match ended.recv_timeout(Duration::from_secs(120)) {
+        match ended.recv_timeout(Duration::from_mins(2)) {
             Ok(None) => {}
             Ok(Some((steps, compared, kinds))) => {
                 println!("{PROGRAMS} programs, {steps} steps, {compared} positions: {kinds:?}");
