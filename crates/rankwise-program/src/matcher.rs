@@ -30,7 +30,10 @@ use crate::stream::{Stream, StreamId};
 /// A call that agrees costs a constant, plus its share of an instance's seats. Nothing
 /// is searched until something is suspicious: a contradiction, a rank that is gone and
 /// still awaited, a rank that waits while others wait for it, or calls enqueued in an
-/// order that contradicts another rank's. What is over is forgotten.
+/// order that contradicts another rank's. A search takes time and memory in proportion to
+/// what is open: ranks, seats and enqueued items. While something hopeless is not settled,
+/// one of the ranks that may settle it is watched, and what it does next starts the next
+/// search. What is over is forgotten.
 ///
 /// # What is found, and when
 ///
@@ -127,8 +130,8 @@ impl Matcher {
 
     /// Adds a communicator. The name is for reports.
     ///
-    /// A member that is not in this matcher's world never calls: what it is a member
-    /// of cannot complete.
+    /// A member that is not in this matcher's world never calls: it is taken for one
+    /// that has returned.
     pub fn add_communicator(&mut self, name: impl Into<Arc<str>>, group: &Group) -> CommId {
         let id = CommId(u32::try_from(self.comms.len()).unwrap_or(u32::MAX));
         self.comms.push(Communicator::new(name.into(), group));

@@ -7,6 +7,7 @@ use rankwise_model::Rank;
 use rankwise_topology::WorldRank;
 
 use crate::communicator::Departure;
+use crate::ending::Ending;
 use crate::instance::{InstanceId, Standing};
 use crate::matcher::{Matcher, Verdict};
 use crate::participant::Wait;
@@ -167,7 +168,10 @@ impl Matcher {
         if let Some(left) = comm.departure(position) {
             return Some(left.clone());
         }
-        let found = self.rank(world)?;
+        let Some(found) = self.rank(world) else {
+            // A rank of a larger world: nothing will ever come from it.
+            return Some(Departure { how: Ending::Returned, because: None });
+        };
         let because = found.told.as_ref().map(|told| told.report.clone());
         Some(Departure { how: found.ended?, because })
     }

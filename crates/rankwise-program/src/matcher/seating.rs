@@ -176,7 +176,7 @@ impl Matcher {
                 }
             }
         }
-        if self.gone > 0 {
+        if self.gone > 0 || group.world() != self.world {
             // Whoever is gone did not come first, and will not come later.
             let lacks_one = self.missing_members(instance).any(|(world, position)| {
                 world != rank && self.departure(instance, world, position).is_some()

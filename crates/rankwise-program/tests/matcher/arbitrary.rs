@@ -3,12 +3,13 @@
 use proptest::prelude::*;
 use rankwise_model::{Dtype, GroupSize, Rank};
 use rankwise_program::{
-    CommId, Drivers, Ending, Entry, InstanceId, Matcher, Point, Signature, Site, StreamId, Tag,
-    Verdict, Wait,
+    CommId, Drivers, Ending, Entry, InstanceId, Matcher, Point, Program, Signature, Site, StreamId,
+    Tag, Verdict, Wait, check,
 };
 use rankwise_topology::{Group, World, WorldRank};
 
 use super::driver::all_reduce;
+use super::programs::EVERYTHING;
 
 /// One thing said, with numbers that are taken modulo what there is, and a little more.
 #[derive(Clone, Debug)]
@@ -110,6 +111,7 @@ impl Talk {
             }
             7 | 8 => self.matcher.block(rank, self.wait(two, three)),
             9 => self.matcher.resume(rank),
+            10 if one > 200 => self.matcher.withdraw(pick(&self.instances, two), rank),
             10 => self.matcher.completed(pick(&self.instances, two)),
             11 => {
                 for instance in self.matcher.runnable() {
@@ -142,6 +144,19 @@ impl Talk {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_500))]
+
+    #[test]
+    fn no_text_makes_the_reader_panic(at in 0..EVERYTHING.len(), cut in 0..40_usize, put in ".{0,6}") {
+        let end = (at + cut).min(EVERYTHING.len());
+        let text = [&EVERYTHING[..at], &put, &EVERYTHING[end..]].concat();
+        match Program::from_json(&text) {
+            Ok(program) => {
+                let _ = check(&program);
+                prop_assert_eq!(Program::from_json(&program.to_json()), Ok(program));
+            }
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
+        }
+    }
 
     #[test]
     fn nothing_that_is_said_makes_it_panic(

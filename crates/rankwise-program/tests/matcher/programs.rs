@@ -2,7 +2,10 @@
 
 use rankwise_program::program::{Host, Planned, Step};
 use rankwise_program::{Caveat, Kind, Program, Signature, Tag, Verb, check};
+use rankwise_topology::Group;
 use rstest::rstest;
+
+use super::driver::world;
 
 /// A program of two ranks; the second does nothing.
 fn error(line: &str) -> String {
@@ -101,7 +104,7 @@ fn a_program_that_is_none_is_refused(#[case] text: &str, #[case] expected: &str)
     assert_eq!(Program::from_json(text).unwrap_err().to_string(), expected);
 }
 
-const EVERYTHING: &str = r#"{
+pub(crate) const EVERYTHING: &str = r#"{
     "world": 3,
     "groups": {"all": [2, 1, 0], "pair": [0, 1]},
     "programs": {
@@ -208,4 +211,29 @@ fn a_group_that_lacks_a_program_of_a_member_lacks_that_rank() {
     at rank 0, call 0
   rank 1 returned"
     );
+}
+
+#[test]
+fn a_program_by_hand_may_be_wrong_in_its_groups() {
+    let (two, three) = (world(2), world(3));
+    let step = |group: &str| {
+        let planned = Planned {
+            group: group.into(),
+            signature: Signature::barrier(),
+            stream: "s0".into(),
+            tag: None,
+            value: None,
+        };
+        vec![Step::Call(planned, Host::Waits)]
+    };
+    let program =
+        |ranks| Program { world: two, groups: vec![("larger".into(), Group::whole(three))], ranks };
+    // A rank of a larger world never comes.
+    let findings = check(&program(vec![step("larger"), step("larger"), step("larger")]));
+    assert_eq!(findings.reports[0].kind, Kind::MissingRank);
+    assert_eq!(findings.reports[0].absent[0].member.world.index(), 2);
+    // A rank stops at a group that there is not, like at any call that is refused.
+    let findings = check(&program(vec![step("larger"), step("other")]));
+    assert_eq!(findings.reports[0].absent.len(), 2);
+    assert!(check(&program(Vec::new())).reports.is_empty());
 }
