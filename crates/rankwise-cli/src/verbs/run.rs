@@ -19,6 +19,7 @@ use crate::load::Loaded;
 use crate::unusable::Unusable;
 
 pub(crate) use self::backend::Backend;
+use self::backend::Opened;
 use self::left::{NewFolder, is_file_name};
 
 /// The seed of generated values: the same ones in every run.
@@ -35,6 +36,7 @@ pub(crate) fn run(
     let loaded = Loaded::read(&reference.file, asked)?;
     let proposals = loaded.proposals(reference.proposal.as_deref())?;
     let ready = ready(&loaded, &proposals)?;
+    let backend = backend.open()?;
     let folder = out.map(|out| start(out, &ready)).transpose()?;
 
     // What is told goes where progress would be shown.
@@ -134,7 +136,7 @@ impl<'p> Ran<'p> {
         loaded: &Loaded,
         proposal: &'p Proposal,
         job: Result<Job, RunError>,
-        backend: Backend,
+        backend: Opened,
     ) -> Self {
         let plan = loaded.file.display().to_string();
         let outcome = job.map(|job| {

@@ -23,8 +23,17 @@ struct Ran {
 
 /// Runs `rankwise` in the root of the repository.
 fn rankwise<S: AsRef<std::ffi::OsStr>>(words: impl IntoIterator<Item = S>) -> Ran {
+    rankwise_with(&[], words)
+}
+
+/// The same with variables of the environment set.
+fn rankwise_with<S: AsRef<std::ffi::OsStr>>(
+    environment: &[(&str, &Path)],
+    words: impl IntoIterator<Item = S>,
+) -> Ran {
     let output = Command::new(env!("CARGO_BIN_EXE_rankwise"))
         .args(words)
+        .envs(environment.iter().copied())
         .current_dir(root())
         .env_remove("NO_COLOR")
         .output()

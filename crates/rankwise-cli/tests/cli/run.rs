@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Ran, rankwise};
+use super::{Ran, rankwise, rankwise_with};
 
 const SHARDED: &str = "examples/plans/two-ranks.toml#sharded";
 
@@ -232,7 +232,7 @@ fn what_cannot_be_run_is_status_2() {
     );
     let ran = rankwise(["run", SHARDED, "--backend", "abacus"]);
     assert_eq!(ran.status, 2);
-    assert!(ran.stderr.contains("possible values: mock"), "{ran:?}");
+    assert!(ran.stderr.contains("possible values: mock, nccl"), "{ran:?}");
 }
 
 #[test]
@@ -252,4 +252,29 @@ fn v_tells_of_every_call_on_standard_error() {
     let ran = run("examples/plans/own-shard.toml#sum_then_cut", &["-vv"]);
     assert_eq!(ran.stderr.lines().count(), 4, "{}", ran.stderr);
     assert!(ran.stderr.contains("rankwise_run: op=\"slice\" rank=1 step=2"), "{}", ran.stderr);
+}
+
+/// NCCL's real code path, without a GPU: the stand-ins for its library and the driver's.
+#[test]
+fn the_same_plan_runs_through_nccl() {
+    let driver = host_libcuda::library_file().expect("the stand-in was built with this test");
+    let nccl = host_libnccl::library_file().expect("the stand-in was built with this test");
+    let stand_ins = [("RANKWISE_LIBCUDA", driver.as_path()), ("NCCL_LIBRARY", nccl.as_path())];
+    let ran = rankwise_with(&stand_ins, ["run", SHARDED, "--backend", "nccl"]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    ran.says(&format!(
+        "{SHARDED} on NCCL 2.32.3: all 6 arrays are as the model says; every need is met"
+    ));
+    ran.says("y 1 B 1 [11, 22, 33, 44] holds exact");
+}
+
+#[test]
+fn a_missing_library_is_status_2_and_says_what_was_tried() {
+    let driver = host_libcuda::library_file().expect("the stand-in was built with this test");
+    let nowhere = Path::new("/nowhere/libnccl.so.2");
+    let environment = [("RANKWISE_LIBCUDA", driver.as_path()), ("NCCL_LIBRARY", nowhere)];
+    let ran = rankwise_with(&environment, ["run", SHARDED, "--backend", "nccl"]);
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.stderr.contains("/nowhere/libnccl.so.2"), "{ran:?}");
+    assert!(ran.stderr.contains("--backend mock"), "{ran:?}");
 }
