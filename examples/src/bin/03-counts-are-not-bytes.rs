@@ -12,7 +12,7 @@
 
 use std::error::Error;
 
-use rankwise_account::{Label, payload};
+use rankwise_account::{Amount, ElemCount, Label, payload};
 use rankwise_comm::prelude::*;
 use rankwise_mock::World;
 use rankwise_model::{Layout, Operation};
@@ -26,7 +26,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         (Operation::ReduceScatter { reduction: sum }, 2),
     ];
 
-    println!("two ranks contribute four i32 each:");
+    // Elements and bytes are two types, which do not mix; elements of a known type are both.
+    let contribution = Amount::new(ElemCount::new(4), Dtype::I32)?;
+    println!("two ranks contribute {contribution} each:");
     for (operation, count) in operations {
         let means = operation.kind().row().count;
         let layout = Layout::new(operation, two, count)?;
