@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake};
 use std::thread::{self, Thread};
+use std::time::Duration;
 
 use rankwise_comm::prelude::*;
 
@@ -15,20 +16,29 @@ const LONG: usize = 1 << 20;
 #[test]
 fn a_writer_waits_for_every_reader_on_other_streams() {
     // What one read event per buffer gets wrong: the second reader hides the first.
-    let ends = run(2, |comm| {
-        let (one, two, three) =
-            (comm.new_stream().unwrap(), comm.new_stream().unwrap(), comm.new_stream().unwrap());
-        let mut x = comm.buffer::<i32>(LONG).unwrap();
-        let mut sums = [comm.buffer::<i32>(LONG).unwrap(), comm.buffer::<i32>(LONG).unwrap()];
-        three.write(&mut x, &vec![1; LONG]).unwrap();
-        let [first, second] = &mut sums;
-        comm.on(&one).all_reduce(Reduction::Sum, &x, first).unwrap();
-        comm.on(&two).all_reduce(Reduction::Sum, &x, second).unwrap();
-        three.write(&mut x, &vec![10; LONG]).unwrap();
-        let read = sums.map(|sum| one.read(&sum).unwrap());
-        read.map(|sum| sum.iter().all(|value| *value == 2))
-    });
-    assert_eq!(ends, [[true, true], [true, true]]);
+    let comms = comms(2);
+    let [zero, one] = &comms[..] else { panic!("two ranks") };
+    let [first, second, third] = [(); 3].map(|()| zero.new_stream().unwrap());
+    let mut x = zero.buffer::<i32>(3).unwrap();
+    zero.stream().write(&mut x, &[1, 2, 3]).unwrap();
+    zero.on(&first).send(one.rank(), &x).unwrap();
+    let mut copy = zero.buffer::<i32>(3).unwrap();
+    zero.on(&second).broadcast(zero.rank(), &x, &mut copy).unwrap();
+    third.write(&mut x, &[10, 20, 30]).unwrap();
+    let written = third.fence().unwrap();
+
+    // The second reader is done, the first is not: its peer has not come yet.
+    let nothing = one.buffer::<i32>(0).unwrap();
+    let [mut shared, mut sent] = [(); 2].map(|()| one.buffer::<i32>(3).unwrap());
+    one.broadcast(zero.rank(), &nothing, &mut shared).unwrap();
+    second.fence().unwrap().wait().unwrap();
+    assert!(written.wait_within(Duration::from_millis(20)).is_err());
+
+    one.recv(zero.rank(), &mut sent).unwrap();
+    written.wait().unwrap();
+    assert_eq!(one.stream().read(&sent).unwrap(), [1, 2, 3]);
+    assert_eq!(one.stream().read(&shared).unwrap(), [1, 2, 3]);
+    assert_eq!(zero.stream().read(&x).unwrap(), [10, 20, 30]);
 }
 
 #[test]
