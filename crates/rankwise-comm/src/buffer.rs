@@ -54,14 +54,7 @@ impl<T: Kind, M: Memory> Buffer<T, M> {
         let needed = bytes_of(dtype, len)?;
         if memory.bytes() < needed {
             let (found, device) = (memory.bytes(), memory.device());
-            return Err(Fault::ShortMemory {
-                dtype,
-                len,
-                needed,
-                found,
-                device,
-            }
-            .into());
+            return Err(Fault::ShortMemory { dtype, len, needed, found, device }.into());
         }
         Ok(Self { memory, tag, len })
     }
@@ -108,11 +101,7 @@ impl<T: Kind, M: Memory> Buffer<T, M> {
 
     /// The same buffer with its element type as a value.
     pub fn erase(self) -> Buffer<Dyn, M> {
-        Buffer {
-            tag: T::dtype(self.tag),
-            memory: self.memory,
-            len: self.len,
-        }
+        Buffer { tag: T::dtype(self.tag), memory: self.memory, len: self.len }
     }
 }
 
@@ -120,11 +109,7 @@ impl<M: Memory> Buffer<Dyn, M> {
     /// The same buffer with its element type as a Rust type; itself if it is another.
     pub fn typed<T: Kind>(self) -> Result<Buffer<T, M>, Self> {
         match T::tag(self.tag) {
-            Some(tag) => Ok(Buffer {
-                memory: self.memory,
-                tag,
-                len: self.len,
-            }),
+            Some(tag) => Ok(Buffer { memory: self.memory, tag, len: self.len }),
             None => Err(self),
         }
     }
@@ -132,13 +117,7 @@ impl<M: Memory> Buffer<Dyn, M> {
 
 impl<T: Kind, M: Memory> fmt::Debug for Buffer<T, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Buffer({} × {} on device {})",
-            self.len,
-            self.dtype(),
-            self.memory.device()
-        )
+        write!(f, "Buffer({} × {} on device {})", self.len, self.dtype(), self.memory.device())
     }
 }
 

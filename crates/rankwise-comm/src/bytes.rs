@@ -9,9 +9,7 @@ pub(crate) fn to_bytes<T: Element>(elements: &[T]) -> Vec<u8> {
     for element in elements {
         let bits = element.to_bits();
         let low = if cfg!(target_endian = "big") {
-            bits.to_be_bytes()
-                .get(8_usize.saturating_sub(width)..)
-                .map(<[u8]>::to_vec)
+            bits.to_be_bytes().get(8_usize.saturating_sub(width)..).map(<[u8]>::to_vec)
         } else {
             None
         };

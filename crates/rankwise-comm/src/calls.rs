@@ -53,9 +53,7 @@ pub trait Calls<'env> {
         output: impl Target<'env, Kind = T, Memory = Self::Memory>,
     ) -> Result<(), Error> {
         let op = op.into();
-        let operation = Operation::AllReduce {
-            reduction: op.reduction(),
-        };
+        let operation = Operation::AllReduce { reduction: op.reduction() };
         both(self, operation, Some(op), input, output, Location::caller())
     }
 
@@ -67,9 +65,7 @@ pub trait Calls<'env> {
         whole: impl Target<'env, Kind = T, Memory = Self::Memory>,
     ) -> Result<(), Error> {
         let op = op.into();
-        let operation = Operation::AllReduce {
-            reduction: op.reduction(),
-        };
+        let operation = Operation::AllReduce { reduction: op.reduction() };
         one(self, operation, Some(op), whole, Location::caller())
     }
 
@@ -83,10 +79,7 @@ pub trait Calls<'env> {
         output: impl Target<'env, Kind = T, Memory = Self::Memory>,
     ) -> Result<(), Error> {
         let op = op.into();
-        let operation = Operation::Reduce {
-            reduction: op.reduction(),
-            root,
-        };
+        let operation = Operation::Reduce { reduction: op.reduction(), root };
         both(self, operation, Some(op), input, output, Location::caller())
     }
 
@@ -99,10 +92,7 @@ pub trait Calls<'env> {
         whole: impl Target<'env, Kind = T, Memory = Self::Memory>,
     ) -> Result<(), Error> {
         let op = op.into();
-        let operation = Operation::Reduce {
-            reduction: op.reduction(),
-            root,
-        };
+        let operation = Operation::Reduce { reduction: op.reduction(), root };
         one(self, operation, Some(op), whole, Location::caller())
     }
 
@@ -114,14 +104,7 @@ pub trait Calls<'env> {
         input: impl Source<'env, Kind = T, Memory = Self::Memory>,
         output: impl Target<'env, Kind = T, Memory = Self::Memory>,
     ) -> Result<(), Error> {
-        both(
-            self,
-            Operation::Broadcast { root },
-            None,
-            input,
-            output,
-            Location::caller(),
-        )
+        both(self, Operation::Broadcast { root }, None, input, output, Location::caller())
     }
 
     /// Every rank's vector is replaced by the root's (`ncclBcast`).
@@ -131,13 +114,7 @@ pub trait Calls<'env> {
         root: Rank,
         whole: impl Target<'env, Kind = T, Memory = Self::Memory>,
     ) -> Result<(), Error> {
-        one(
-            self,
-            Operation::Broadcast { root },
-            None,
-            whole,
-            Location::caller(),
-        )
+        one(self, Operation::Broadcast { root }, None, whole, Location::caller())
     }
 
     /// Every rank gets all inputs, one block after the other in rank order.
@@ -147,14 +124,7 @@ pub trait Calls<'env> {
         input: impl Source<'env, Kind = T, Memory = Self::Memory>,
         output: impl Target<'env, Kind = T, Memory = Self::Memory>,
     ) -> Result<(), Error> {
-        both(
-            self,
-            Operation::AllGather,
-            None,
-            input,
-            output,
-            Location::caller(),
-        )
+        both(self, Operation::AllGather, None, input, output, Location::caller())
     }
 
     /// The input is block `rank` of the one buffer; the others are filled in.
@@ -175,9 +145,7 @@ pub trait Calls<'env> {
         output: impl Target<'env, Kind = T, Memory = Self::Memory>,
     ) -> Result<(), Error> {
         let op = op.into();
-        let operation = Operation::ReduceScatter {
-            reduction: op.reduction(),
-        };
+        let operation = Operation::ReduceScatter { reduction: op.reduction() };
         both(self, operation, Some(op), input, output, Location::caller())
     }
 
@@ -189,9 +157,7 @@ pub trait Calls<'env> {
         whole: impl Target<'env, Kind = T, Memory = Self::Memory>,
     ) -> Result<(), Error> {
         let op = op.into();
-        let operation = Operation::ReduceScatter {
-            reduction: op.reduction(),
-        };
+        let operation = Operation::ReduceScatter { reduction: op.reduction() };
         one(self, operation, Some(op), whole, Location::caller())
     }
 
@@ -202,14 +168,7 @@ pub trait Calls<'env> {
         input: impl Source<'env, Kind = T, Memory = Self::Memory>,
         output: impl Target<'env, Kind = T, Memory = Self::Memory>,
     ) -> Result<(), Error> {
-        both(
-            self,
-            Operation::AllToAll,
-            None,
-            input,
-            output,
-            Location::caller(),
-        )
+        both(self, Operation::AllToAll, None, input, output, Location::caller())
     }
 
     /// The root gets all inputs, one block after the other in rank order.
@@ -220,14 +179,7 @@ pub trait Calls<'env> {
         input: impl Source<'env, Kind = T, Memory = Self::Memory>,
         output: impl Target<'env, Kind = T, Memory = Self::Memory>,
     ) -> Result<(), Error> {
-        both(
-            self,
-            Operation::Gather { root },
-            None,
-            input,
-            output,
-            Location::caller(),
-        )
+        both(self, Operation::Gather { root }, None, input, output, Location::caller())
     }
 
     /// On the root the input is block `root` of the one buffer; elsewhere the buffer is
@@ -238,13 +190,7 @@ pub trait Calls<'env> {
         root: Rank,
         whole: impl Target<'env, Kind = T, Memory = Self::Memory>,
     ) -> Result<(), Error> {
-        one(
-            self,
-            Operation::Gather { root },
-            None,
-            whole,
-            Location::caller(),
-        )
+        one(self, Operation::Gather { root }, None, whole, Location::caller())
     }
 
     /// Rank `r` gets block `r` of the root's input.
@@ -255,14 +201,7 @@ pub trait Calls<'env> {
         input: impl Source<'env, Kind = T, Memory = Self::Memory>,
         output: impl Target<'env, Kind = T, Memory = Self::Memory>,
     ) -> Result<(), Error> {
-        both(
-            self,
-            Operation::Scatter { root },
-            None,
-            input,
-            output,
-            Location::caller(),
-        )
+        both(self, Operation::Scatter { root }, None, input, output, Location::caller())
     }
 
     /// On the root the output is block `root` of the one buffer; elsewhere the buffer is
@@ -273,13 +212,7 @@ pub trait Calls<'env> {
         root: Rank,
         whole: impl Target<'env, Kind = T, Memory = Self::Memory>,
     ) -> Result<(), Error> {
-        one(
-            self,
-            Operation::Scatter { root },
-            None,
-            whole,
-            Location::caller(),
-        )
+        one(self, Operation::Scatter { root }, None, whole, Location::caller())
     }
 
     /// Sends to rank `to`, which must post the matching [`recv`](Self::recv).
@@ -291,11 +224,7 @@ pub trait Calls<'env> {
         to: Rank,
         input: impl Source<'env, Kind = T, Memory = Self::Memory>,
     ) -> Result<(), Error> {
-        let asked = Asked {
-            verb: Verb::Send { to },
-            scalar: None,
-            site: Location::caller(),
-        };
+        let asked = Asked { verb: Verb::Send { to }, scalar: None, site: Location::caller() };
         let call = CheckedCall::out_of_place(self.caller(), asked, Some(input.source()), None)?;
         self.post(call)
     }
@@ -307,11 +236,7 @@ pub trait Calls<'env> {
         from: Rank,
         output: impl Target<'env, Kind = T, Memory = Self::Memory>,
     ) -> Result<(), Error> {
-        let asked = Asked {
-            verb: Verb::Recv { from },
-            scalar: None,
-            site: Location::caller(),
-        };
+        let asked = Asked { verb: Verb::Recv { from }, scalar: None, site: Location::caller() };
         let call = CheckedCall::out_of_place(self.caller(), asked, None, Some(output.target()))?;
         self.post(call)
     }
@@ -356,13 +281,7 @@ fn asked(
     site: &'static Location<'static>,
 ) -> Result<Asked, Error> {
     let verb = collective(operation).ok_or_else(|| {
-        Error::from(Fault::Internal {
-            what: format!("{operation} is no collective ({site})"),
-        })
+        Error::from(Fault::Internal { what: format!("{operation} is no collective ({site})") })
     })?;
-    Ok(Asked {
-        verb,
-        scalar: op.and_then(ReduceOp::scalar),
-        site,
-    })
+    Ok(Asked { verb, scalar: op.and_then(ReduceOp::scalar), site })
 }

@@ -72,24 +72,17 @@ impl Capabilities {
     /// A backend that does nothing yet; `backend` is its name with its version.
     pub fn none(backend: impl Into<Cow<'static, str>>, fold_order: FoldOrder) -> Self {
         let backend = backend.into();
-        Self {
-            backend,
-            rows: Vec::new(),
-            reductions: Vec::new(),
-            fold_order,
-            splits: false,
-        }
+        Self { backend, rows: Vec::new(), reductions: Vec::new(), fold_order, splits: false }
     }
 
     /// A backend that does everything of this version of the model.
     pub fn everything(backend: impl Into<Cow<'static, str>>, fold_order: FoldOrder) -> Self {
         let all = Self::none(backend, fold_order).with_splits();
-        let all = OperationKind::ALL
+        let all =
+            OperationKind::ALL.into_iter().fold(all, |all, kind| all.with(kind, DtypeSet::all()));
+        Reduction::ALL
             .into_iter()
-            .fold(all, |all, kind| all.with(kind, DtypeSet::all()));
-        Reduction::ALL.into_iter().fold(all, |all, reduction| {
-            all.with_reduction(reduction, DtypeSet::all())
-        })
+            .fold(all, |all, reduction| all.with_reduction(reduction, DtypeSet::all()))
     }
 
     /// Declares an operation for those types; replaces what was declared of it.
@@ -103,8 +96,7 @@ impl Capabilities {
     /// Declares a reduction over those types; replaces what was declared of it.
     #[must_use]
     pub fn with_reduction(mut self, reduction: Reduction, dtypes: DtypeSet) -> Self {
-        self.reductions
-            .retain(|(declared, _)| *declared != reduction);
+        self.reductions.retain(|(declared, _)| *declared != reduction);
         self.reductions.push((reduction, dtypes));
         self
     }
@@ -139,8 +131,7 @@ impl Capabilities {
         dtype: Dtype,
     ) -> bool {
         fn among<K: PartialEq>(rows: &[(K, DtypeSet)], key: &K, dtype: Dtype) -> bool {
-            rows.iter()
-                .any(|(row, dtypes)| row == key && dtypes.contains(dtype))
+            rows.iter().any(|(row, dtypes)| row == key && dtypes.contains(dtype))
         }
         among(&self.rows, &operation, dtype)
             && reduction.is_none_or(|reduction| among(&self.reductions, &reduction, dtype))
@@ -162,17 +153,10 @@ mod tests {
 
     #[test]
     fn a_set_holds_what_was_put_in() {
-        let set = DtypeSet::NONE
-            .with(Dtype::F32)
-            .with(Dtype::I8)
-            .without(Dtype::I8);
+        let set = DtypeSet::NONE.with(Dtype::F32).with(Dtype::I8).without(Dtype::I8);
         assert!(set.contains(Dtype::F32));
         assert!(!set.contains(Dtype::I8));
-        assert!(
-            Dtype::ALL
-                .into_iter()
-                .all(|dtype| DtypeSet::all().contains(dtype))
-        );
+        assert!(Dtype::ALL.into_iter().all(|dtype| DtypeSet::all().contains(dtype)));
     }
 
     #[test]

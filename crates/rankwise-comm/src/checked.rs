@@ -71,10 +71,7 @@ pub struct CheckedCall<'a, M> {
 
 impl<M> Clone for Part<'_, M> {
     fn clone(&self) -> Self {
-        Self {
-            memory: self.memory,
-            bytes: self.bytes.clone(),
-        }
+        Self { memory: self.memory, bytes: self.bytes.clone() }
     }
 }
 
@@ -97,10 +94,7 @@ impl<M> Clone for CheckedCall<'_, M> {
 
 impl<'a, M: Memory> Part<'a, M> {
     fn of<T: Kind>(view: &View<'a, T, M>) -> Self {
-        Self {
-            memory: view.memory(),
-            bytes: view.byte_range(),
-        }
+        Self { memory: view.memory(), bytes: view.byte_range() }
     }
 
     /// The memory.
@@ -133,10 +127,7 @@ impl<'a, M: Memory> CheckedCall<'a, M> {
     ) -> Result<Self, Error> {
         let output = output.map(|view| view.shared());
         let row = row_of(caller, asked)?;
-        let lengths = [
-            (Side::Input, row.input, &input),
-            (Side::Output, row.output, &output),
-        ];
+        let lengths = [(Side::Input, row.input, &input), (Side::Output, row.output, &output)];
         // The side that is one count long says the count; the other is compared with it.
         let (reads, writes) = sides(asked.verb, &layout_of(caller, asked, 0)?);
         let has = |side| if side == Side::Input { reads } else { writes };
@@ -154,13 +145,7 @@ impl<'a, M: Memory> CheckedCall<'a, M> {
                 let (input, output) = (input.dtype(), output.dtype());
                 if input != output {
                     let (verb, site) = (asked.verb, asked.site);
-                    return Err(Fault::ElementTypes {
-                        verb,
-                        input,
-                        output,
-                        site,
-                    }
-                    .into());
+                    return Err(Fault::ElementTypes { verb, input, output, site }.into());
                 }
                 input
             }
@@ -179,29 +164,15 @@ impl<'a, M: Memory> CheckedCall<'a, M> {
             Placement::OutOfPlace,
         )?;
         for (side, view, needed) in [
-            (
-                Side::Input,
-                &input,
-                if reads { call.layout.input_len() } else { 0 },
-            ),
-            (
-                Side::Output,
-                &output,
-                if writes { call.layout.output_len() } else { 0 },
-            ),
+            (Side::Input, &input, if reads { call.layout.input_len() } else { 0 }),
+            (Side::Output, &output, if writes { call.layout.output_len() } else { 0 }),
         ] {
             let found = view.as_ref().map_or(0, |view| as_u64(view.len()));
             if found != needed {
                 let Asked { verb, site, .. } = asked;
-                return Err(Fault::Length {
-                    verb,
-                    rank: caller.rank,
-                    side,
-                    found,
-                    needed,
-                    site,
-                }
-                .into());
+                return Err(
+                    Fault::Length { verb, rank: caller.rank, side, found, needed, site }.into()
+                );
             }
         }
         Ok(call)
@@ -224,16 +195,12 @@ impl<'a, M: Memory> CheckedCall<'a, M> {
         let at = layout_of(caller, asked, count)?;
         let part = |elements: Range<u64>| {
             let at = |position| usize::try_from(position).unwrap_or(usize::MAX);
-            whole
-                .slice(at(elements.start)..at(elements.end))
-                .map(|view| Part::of(&view))
+            whole.slice(at(elements.start)..at(elements.end)).map(|view| Part::of(&view))
         };
         let (input, output, placement) = match (at.has_input(), at.has_output(), at.in_place()) {
-            (true, true, Some(relation)) => (
-                Some(part(relation.input)?),
-                Some(part(relation.output)?),
-                Placement::InPlace,
-            ),
+            (true, true, Some(relation)) => {
+                (Some(part(relation.input)?), Some(part(relation.output)?), Placement::InPlace)
+            }
             (true, true, None) => {
                 let Asked { verb, site, .. } = asked;
                 return Err(Fault::InPlaceRefused { verb, site }.into());
@@ -242,13 +209,7 @@ impl<'a, M: Memory> CheckedCall<'a, M> {
             (false, true, _) => (None, Some(Part::of(&whole)), Placement::OutOfPlace),
             (false, false, _) => (None, None, Placement::OutOfPlace),
         };
-        Self::check(
-            caller,
-            asked,
-            (whole.dtype(), count),
-            (input, output),
-            placement,
-        )
+        Self::check(caller, asked, (whole.dtype(), count), (input, output), placement)
     }
 
     /// Everything that does not depend on how the buffers were given.
@@ -263,12 +224,7 @@ impl<'a, M: Memory> CheckedCall<'a, M> {
         for part in [&input, &output].into_iter().flatten() {
             let (found, needed) = (part.memory.device(), caller.device);
             if found != needed {
-                return Err(Fault::ForeignMemory {
-                    verb: Some(verb),
-                    found,
-                    needed,
-                }
-                .into());
+                return Err(Fault::ForeignMemory { verb: Some(verb), found, needed }.into());
             }
         }
         let layout = layout_of(caller, asked, count)?;
@@ -278,24 +234,13 @@ impl<'a, M: Memory> CheckedCall<'a, M> {
         {
             let backend = caller.capabilities.backend().to_owned();
             let what = format!("{verb} over {dtype} ({site})");
-            return Err(Fault::Unsupported {
-                backend,
-                what,
-                since: None,
-            }
-            .into());
+            return Err(Fault::Unsupported { backend, what, since: None }.into());
         }
         if let Some(reduction) = reduction {
             let needs = reduction == rankwise_model::Reduction::PreMulSum;
             let found = scalar.map(Scalar::dtype);
             if needs && found != Some(dtype) {
-                return Err(Fault::Scalar {
-                    reduction,
-                    found,
-                    dtype,
-                    site,
-                }
-                .into());
+                return Err(Fault::Scalar { reduction, found, dtype, site }.into());
             }
         }
         if let (Placement::OutOfPlace, Some(read), Some(written)) = (placement, &input, &output)
@@ -304,13 +249,7 @@ impl<'a, M: Memory> CheckedCall<'a, M> {
             && written.bytes.start < read.bytes.end
         {
             let (input, output) = (read.bytes.clone(), written.bytes.clone());
-            return Err(Fault::Overlap {
-                verb,
-                input,
-                output,
-                site,
-            }
-            .into());
+            return Err(Fault::Overlap { verb, input, output, site }.into());
         }
         let signature = match verb {
             Verb::Collective(collective) => Signature::collective(collective, dtype, count),
@@ -404,10 +343,7 @@ pub(crate) fn collective(operation: rankwise_model::Operation) -> Option<Verb> {
 }
 
 fn row_of(caller: Caller<'_>, asked: Asked) -> Result<Row, Error> {
-    let operation = asked
-        .verb
-        .operation(caller.rank)
-        .ok_or_else(|| missing_sides(asked))?;
+    let operation = asked.verb.operation(caller.rank).ok_or_else(|| missing_sides(asked))?;
     Ok(operation.kind().row())
 }
 
@@ -423,9 +359,7 @@ fn sides(verb: Verb, at: &RankLayout) -> (bool, bool) {
 
 fn layout_of(caller: Caller<'_>, asked: Asked, count: u64) -> Result<RankLayout, Error> {
     let Asked { verb, site, .. } = asked;
-    let operation = verb
-        .operation(caller.rank)
-        .ok_or_else(|| missing_sides(asked))?;
+    let operation = verb.operation(caller.rank).ok_or_else(|| missing_sides(asked))?;
     let layout = Layout::new(operation, caller.ranks, count)
         .map_err(|error| Fault::Layout { error, site })?;
     layout.at(caller.rank).map_err(|found| {
@@ -452,15 +386,7 @@ fn count_of(
                 _ => {
                     let Asked { verb, site, .. } = asked;
                     let rank = caller.rank;
-                    Err(Fault::NotDivisible {
-                        verb,
-                        rank,
-                        side,
-                        found,
-                        ranks,
-                        site,
-                    }
-                    .into())
+                    Err(Fault::NotDivisible { verb, rank, side, found, ranks, site }.into())
                 }
             }
         }
@@ -469,10 +395,7 @@ fn count_of(
 
 /// Only a barrier or a split moves nothing, and neither is made here.
 fn missing_sides(asked: Asked) -> Error {
-    Fault::Internal {
-        what: format!("{} has no buffers ({})", asked.verb, asked.site),
-    }
-    .into()
+    Fault::Internal { what: format!("{} has no buffers ({})", asked.verb, asked.site) }.into()
 }
 
 fn as_u64(len: usize) -> u64 {

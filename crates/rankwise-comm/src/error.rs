@@ -330,83 +330,39 @@ impl fmt::Display for Fault {
     #[allow(clippy::too_many_lines)] // one sentence per fault, side by side
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Length {
-                verb,
-                rank,
-                side,
-                found,
-                needed,
-                site,
-            } => write!(
+            Self::Length { verb, rank, side, found, needed, site } => write!(
                 f,
                 "{verb} on rank {rank}: the {side} has {found} elements, needs {needed} ({site})"
             ),
-            Self::NotDivisible {
-                verb,
-                rank,
-                side,
-                found,
-                ranks,
-                site,
-            } => write!(
+            Self::NotDivisible { verb, rank, side, found, ranks, site } => write!(
                 f,
                 "{verb} on rank {rank}: the {side} has {found} elements, which {ranks} ranks do not divide; pad it ({site})"
             ),
-            Self::ElementTypes {
-                verb,
-                input,
-                output,
-                site,
-            } => write!(
+            Self::ElementTypes { verb, input, output, site } => write!(
                 f,
                 "{verb}: the input holds {input}, the output {output}; they must be of one type ({site})"
             ),
             Self::Layout { error, site } => write!(f, "{error} ({site})"),
-            Self::Scalar {
-                reduction,
-                found: None,
-                dtype,
-                site,
-            } => write!(
+            Self::Scalar { reduction, found: None, dtype, site } => write!(
                 f,
                 "{reduction} needs this rank's scalar, of type {dtype}: use `premul` ({site})"
             ),
-            Self::Scalar {
-                reduction,
-                found: Some(found),
-                dtype,
-                site,
-            } => write!(
+            Self::Scalar { reduction, found: Some(found), dtype, site } => write!(
                 f,
                 "{reduction}: the scalar is of type {found}, the buffers hold {dtype} ({site})"
             ),
             Self::InPlaceRefused { verb, site } => {
-                write!(
-                    f,
-                    "{verb} has no in-place form; give it an output of its own ({site})"
-                )
+                write!(f, "{verb} has no in-place form; give it an output of its own ({site})")
             }
-            Self::Overlap {
-                verb,
-                input,
-                output,
-                site,
-            } => write!(
+            Self::Overlap { verb, input, output, site } => write!(
                 f,
                 "{verb}: input (bytes {input:?}) and output (bytes {output:?}) overlap otherwise than in place ({site})"
             ),
-            Self::ForeignMemory {
-                verb,
-                found,
-                needed,
-            } => {
+            Self::ForeignMemory { verb, found, needed } => {
                 if let Some(verb) = verb {
                     write!(f, "{verb}: ")?;
                 }
-                write!(
-                    f,
-                    "the buffer is on device {found}, the communicator on device {needed}"
-                )
+                write!(f, "the buffer is on device {found}, the communicator on device {needed}")
             }
             Self::ForeignCall { found, needed } => write!(
                 f,
@@ -414,59 +370,28 @@ impl fmt::Display for Fault {
                 found.0, found.1, found.2, needed.0, needed.1, needed.2
             ),
             Self::Foreign { found, needed } => write!(f, "found {found}, needs {needed}"),
-            Self::Unsupported {
-                backend,
-                what,
-                since,
-            } => {
+            Self::Unsupported { backend, what, since } => {
                 write!(f, "{backend} does not do {what}")?;
-                since
-                    .as_ref()
-                    .map_or(Ok(()), |since| write!(f, " ({since} does)"))
+                since.as_ref().map_or(Ok(()), |since| write!(f, " ({since} does)"))
             }
             Self::Slice { range, len } => {
-                write!(
-                    f,
-                    "elements {}..{} of a buffer of {len}",
-                    range.start, range.end
-                )
+                write!(f, "elements {}..{} of a buffer of {len}", range.start, range.end)
             }
             Self::TooManyElements { dtype, len } => {
-                write!(
-                    f,
-                    "{len} elements of {dtype} are more bytes than this machine addresses"
-                )
+                write!(f, "{len} elements of {dtype} are more bytes than this machine addresses")
             }
-            Self::ShortMemory {
-                dtype,
-                len,
-                needed,
-                found,
-                device,
-            } => write!(
+            Self::ShortMemory { dtype, len, needed, found, device } => write!(
                 f,
                 "{len} × {dtype} need {needed} bytes, the memory on device {device} has {found}"
             ),
             Self::Transfer { host, buffer } => {
-                write!(
-                    f,
-                    "the host's slice has {host}, the buffer's {buffer}; they must be equal"
-                )
+                write!(f, "the host's slice has {host}, the buffer's {buffer}; they must be equal")
             }
-            Self::Hazard {
-                earlier,
-                later,
-                bytes,
-                rank,
-            } => write!(
+            Self::Hazard { earlier, later, bytes, rank } => write!(
                 f,
                 "rank {rank}: {later} and {earlier} touch the same memory (bytes {bytes:?}), and nothing orders them; let the stream wait for a fence of the other"
             ),
-            Self::Closed {
-                rank,
-                communicator,
-                how,
-            } => {
+            Self::Closed { rank, communicator, how } => {
                 write!(f, "communicator {communicator} was {how} on rank {rank}")
             }
             Self::Report(report) => report.fmt(f),
@@ -474,11 +399,7 @@ impl fmt::Display for Fault {
             Self::OutOfMemory { bytes, device } => {
                 write!(f, "device {device} has no room for {bytes} bytes")
             }
-            Self::Library {
-                function,
-                code,
-                text,
-            } => {
+            Self::Library { function, code, text } => {
                 write!(f, "{function} returned {code}: {text}")
             }
             Self::NotLoaded { text } => f.write_str(text),

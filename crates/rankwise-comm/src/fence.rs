@@ -62,8 +62,7 @@ impl Fence {
 
     /// Blocks until it has been passed, at most for `within`.
     pub fn wait_within(&self, within: Duration) -> Result<(), Error> {
-        self.completion
-            .wait(self.ticket, Instant::now().checked_add(within))
+        self.completion.wait(self.ticket, Instant::now().checked_add(within))
     }
 
     /// What waits for it: how a backend recognises its own.

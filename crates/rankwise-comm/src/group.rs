@@ -147,27 +147,17 @@ pub struct Joined<'g, 'env, C: Communicator> {
 
 impl<'env, C: Communicator> Group<'env, C> {
     pub(crate) const fn new(on: On<'env, C>) -> Self {
-        Self {
-            on,
-            posts: RefCell::new(Vec::new()),
-        }
+        Self { on, posts: RefCell::new(Vec::new()) }
     }
 
     /// Calls of this group on another communicator or stream.
     pub fn on(&self, comm: &'env C, stream: &'env C::Stream) -> Joined<'_, 'env, C> {
-        Joined {
-            group: self,
-            on: On::new(comm, stream),
-        }
+        Joined { group: self, on: On::new(comm, stream) }
     }
 
     pub(crate) fn submit(self) -> Result<(), Error> {
         let posts = self.posts.into_inner();
-        if posts.is_empty() {
-            Ok(())
-        } else {
-            C::submit(&posts)
-        }
+        if posts.is_empty() { Ok(()) } else { C::submit(&posts) }
     }
 
     fn collect(&self, on: &On<'env, C>, call: CheckedCall<'env, C::Memory>) -> Result<(), Error> {

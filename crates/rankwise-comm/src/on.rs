@@ -28,11 +28,7 @@ impl<C: Communicator> Copy for On<'_, C> {}
 
 impl<'c, C: Communicator> On<'c, C> {
     pub(crate) const fn new(comm: &'c C, stream: &'c C::Stream) -> Self {
-        Self {
-            comm,
-            stream,
-            tag: None,
-        }
+        Self { comm, stream, tag: None }
     }
 
     /// The same, naming what its calls move: two calls of equal operation, count and

@@ -24,10 +24,7 @@ type Finish<T> = Box<dyn FnOnce() -> Result<T, Error> + Send>;
 impl<T> Pending<T> {
     /// The value that `finish` gives once the fence has been passed.
     pub fn new(fence: Fence, finish: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Self {
-        Self {
-            fence,
-            finish: Some(Box::new(finish)),
-        }
+        Self { fence, finish: Some(Box::new(finish)) }
     }
 
     /// What it waits for.
@@ -58,19 +55,12 @@ impl<T> Future for Pending<T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         ready!(Pin::new(&mut self.fence).poll(cx))?;
-        Poll::Ready(
-            self.finish
-                .take()
-                .map_or_else(|| Err(taken()), |finish| finish()),
-        )
+        Poll::Ready(self.finish.take().map_or_else(|| Err(taken()), |finish| finish()))
     }
 }
 
 fn taken() -> Error {
-    Fault::Internal {
-        what: "a pending value was polled after it had been taken".to_owned(),
-    }
-    .into()
+    Fault::Internal { what: "a pending value was polled after it had been taken".to_owned() }.into()
 }
 
 impl<T> fmt::Debug for Pending<T> {

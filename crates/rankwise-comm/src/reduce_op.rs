@@ -21,19 +21,13 @@ pub struct ReduceOp {
 /// assert_eq!(premul(0.25_f32).reduction(), Reduction::PreMulSum);
 /// ```
 pub fn premul<T: Element>(scalar: T) -> ReduceOp {
-    ReduceOp {
-        reduction: Reduction::PreMulSum,
-        scalar: Some(Scalar::of(scalar)),
-    }
+    ReduceOp { reduction: Reduction::PreMulSum, scalar: Some(Scalar::of(scalar)) }
 }
 
 impl ReduceOp {
     /// The pre-multiplied sum with a scalar whose type is known at run time.
     pub const fn premul_dyn(scalar: Scalar) -> Self {
-        Self {
-            reduction: Reduction::PreMulSum,
-            scalar: Some(scalar),
-        }
+        Self { reduction: Reduction::PreMulSum, scalar: Some(scalar) }
     }
 
     /// The reduction, on which all ranks must agree.
@@ -49,9 +43,6 @@ impl ReduceOp {
 
 impl From<Reduction> for ReduceOp {
     fn from(reduction: Reduction) -> Self {
-        Self {
-            reduction,
-            scalar: None,
-        }
+        Self { reduction, scalar: None }
     }
 }

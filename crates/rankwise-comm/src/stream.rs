@@ -46,11 +46,7 @@ pub trait Stream: Send + Sync + 'static {
     {
         let to = to.target();
         if to.len() != elements.len() {
-            return Err(Fault::Transfer {
-                host: elements.len(),
-                buffer: to.len(),
-            }
-            .into());
+            return Err(Fault::Transfer { host: elements.len(), buffer: to.len() }.into());
         }
         self.write_bytes(to.erase(), &to_bytes(elements))
     }
@@ -78,8 +74,6 @@ pub trait Stream: Send + Sync + 'static {
     where
         Self::Memory: 'a,
     {
-        Ok(self
-            .fetch_bytes(from.source().erase())?
-            .map(|bytes| Ok(from_bytes(&bytes))))
+        Ok(self.fetch_bytes(from.source().erase())?.map(|bytes| Ok(from_bytes(&bytes))))
     }
 }

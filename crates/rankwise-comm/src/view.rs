@@ -82,12 +82,7 @@ impl<T: Kind, M> Copy for View<'_, T, M> {}
 
 impl<'a, T: Kind, M: Memory> View<'a, T, M> {
     pub(crate) fn whole(memory: &'a M, tag: T::Tag, len: usize) -> Self {
-        Self {
-            memory,
-            tag,
-            start: 0,
-            len,
-        }
+        Self { memory, tag, start: 0, len }
     }
 
     /// The number of elements.
@@ -121,16 +116,10 @@ impl<'a, T: Kind, M: Memory> View<'a, T, M> {
     /// The elements of `range`, counted from the start of this view.
     pub fn slice(self, range: Range<usize>) -> Result<Self, Error> {
         match self.start.checked_add(range.start) {
-            Some(start) if range.start <= range.end && range.end <= self.len => Ok(Self {
-                start,
-                len: range.end.saturating_sub(range.start),
-                ..self
-            }),
-            _ => Err(Fault::Slice {
-                range,
-                len: self.len,
+            Some(start) if range.start <= range.end && range.end <= self.len => {
+                Ok(Self { start, len: range.end.saturating_sub(range.start), ..self })
             }
-            .into()),
+            _ => Err(Fault::Slice { range, len: self.len }.into()),
         }
     }
 
@@ -141,22 +130,14 @@ impl<'a, T: Kind, M: Memory> View<'a, T, M> {
 
     /// The same view with its element type as a value.
     pub fn erase(self) -> View<'a, Dyn, M> {
-        View {
-            memory: self.memory,
-            tag: self.dtype(),
-            start: self.start,
-            len: self.len,
-        }
+        View { memory: self.memory, tag: self.dtype(), start: self.start, len: self.len }
     }
 }
 
 impl<'a, T: Kind, M: Memory> ViewMut<'a, T, M> {
     /// Only from an exclusive borrow of the buffer.
     pub(crate) const fn of(shared: View<'a, T, M>) -> Self {
-        Self {
-            shared,
-            exclusive: PhantomData,
-        }
+        Self { shared, exclusive: PhantomData }
     }
 
     /// The number of elements.
@@ -276,12 +257,7 @@ impl<'a, T: Kind, M: Memory> Target<'a> for ViewMut<'a, T, M> {
 impl<T: Kind, M: Memory> fmt::Debug for View<'_, T, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (start, end) = (self.start, self.start.saturating_add(self.len));
-        write!(
-            f,
-            "View({start}..{end} of {} on device {})",
-            self.dtype(),
-            self.memory.device()
-        )
+        write!(f, "View({start}..{end} of {} on device {})", self.dtype(), self.memory.device())
     }
 }
 
