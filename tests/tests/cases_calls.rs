@@ -1,4 +1,5 @@
-//! Field cases of calls: what is refused before anything moves. d14, d19 and g02.
+//! Field cases of calls: what is refused before anything moves (d14, d19, g02), and what
+//! each of several calls in a row leaves (g07, and the values of d06 and d11).
 
 use core::ops::Range;
 use std::sync::mpsc;
@@ -280,4 +281,110 @@ fn g02_lengths_that_fit_run() {
             ("all_reduce", vec![]),
         ]
     );
+}
+
+/// Every call has its own identity: equal and other shapes in a row, one rank slow.
+#[test]
+fn g07_call_k_leaves_the_sum_of_the_inputs_of_call_k() {
+    let case = expected("g07-second-call-reuses-the-first-calls-names");
+    let calls: Vec<(usize, [f32; 2], f32)> = case["calls"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|call| {
+            let number = |value: &Value| narrow(value.as_f64().unwrap());
+            let len = usize::try_from(call["shape"][0].as_u64().unwrap()).unwrap();
+            (len, ["0", "1"].map(|rank| number(&call["inputs"][rank])), number(&call["result"]))
+        })
+        .collect();
+    let wanted: Vec<Vec<f32>> = calls.iter().map(|(len, _, result)| vec![*result; *len]).collect();
+    let left = run(2, move |comm| {
+        let own = usize::try_from(comm.rank().index()).unwrap();
+        let mut left = Vec::new();
+        for (len, inputs, _) in &calls {
+            thread::sleep(Duration::from_millis(if own == 1 { 3 } else { 0 }));
+            let mut x = comm.buffer::<f32>(*len)?;
+            comm.stream().write(&mut x, &vec![inputs[own]; *len])?;
+            comm.all_reduce_in_place(Reduction::Sum, &mut x)?;
+            left.push(x);
+        }
+        left.iter().map(|x| comm.stream().read(x)).collect::<Result<Vec<_>, _>>()
+    });
+    assert_eq!(left, [wanted.clone(), wanted]);
+}
+
+/// Two metrics in another order on one rank: nothing fails, both results are mixtures.
+/// With tags it is a mismatch.
+#[test]
+fn d06_untagged_metrics_mix_and_tagged_ones_are_refused() {
+    let case = expected("d06-same-shape-different-meaning");
+    let metrics = [[("loss", 0.5_f32), ("acc", 0.9)], [("acc", 0.7), ("loss", 1.5)]];
+    let mixed = run(2, move |comm| {
+        let own = metrics[usize::try_from(comm.rank().index()).unwrap()];
+        own.map(|(_, value)| one_sum(comm, value, None)).into_iter().collect::<Result<Vec<_>, _>>()
+    });
+    for rank in &mixed {
+        for (call, sum) in rank.iter().enumerate() {
+            let wanted = case["results_sum"][format!("call_{call}_all_ranks")].as_f64().unwrap();
+            assert!((f64::from(*sum) - wanted).abs() < 1e-6, "{sum} for {wanted}");
+        }
+    }
+    let refused = in_time(move || {
+        World::of(2).run(move |comm| {
+            let [(name, value), _] = metrics[usize::try_from(comm.rank().index()).unwrap()];
+            one_sum(comm, value, Some(name))
+        })
+    });
+    let error = refused[0].clone().unwrap_err();
+    assert_eq!(refused[1], Err(error.clone()));
+    assert_eq!(error.report().unwrap().aspects, Aspects::from_iter([Aspect::Tag]));
+}
+
+fn one_sum(comm: &Comm, value: f32, tag: Option<&str>) -> Result<f32, Error> {
+    let mut x = comm.buffer::<f32>(1)?;
+    comm.stream().write(&mut x, &[value])?;
+    match tag.map(rankwise_program::Tag::new) {
+        Some(tag) => {
+            comm.on(comm.stream()).tagged(&tag).all_reduce_in_place(Reduction::Sum, &mut x)?
+        }
+        None => comm.all_reduce_in_place(Reduction::Sum, &mut x)?,
+    }
+    Ok(comm.stream().read(&x)?[0])
+}
+
+/// A reduce leaves its result on the root only; a rank that decides by its own value goes
+/// another way, and the barrier of one (an all-reduce of one element) meets the next
+/// all-reduce of the others.
+#[test]
+fn d11_deciding_by_what_only_the_root_was_promised_ends_in_a_mismatch() {
+    let case = expected("d11-reduce-then-branch");
+    let loss = [0.9_f32, 0.8, 1.0, 0.7];
+    let on_root = case["after_reduce"]["0"].as_f64().unwrap();
+    let ended = in_time(move || {
+        World::of(4).run(move |comm| {
+            let own = usize::try_from(comm.rank().index()).unwrap();
+            let root = comm.ranks().first();
+            let (mut x, mut y) = (comm.buffer::<f32>(1)?, comm.buffer::<f32>(1)?);
+            comm.stream().write(&mut x, &[loss[own]])?;
+            comm.reduce(Reduction::Sum, root, &x, &mut y)?;
+            let sum = f64::from(comm.stream().read(&y)?[0]);
+            if comm.rank() == root {
+                assert!((sum - on_root).abs() < 1e-6, "{sum}");
+                one_sum(comm, 0.0, None)?; // the barrier
+                return Ok(());
+            }
+            let mut gradient = comm.buffer::<f32>(1000)?;
+            comm.all_reduce_in_place(Reduction::Sum, &mut gradient)?;
+            comm.stream().fence()?.wait()
+        })
+    });
+    let error = ended[1].clone().unwrap_err();
+    assert!(ended.iter().all(|ended| ended.as_ref() == Err(&error)));
+    let report = error.report().unwrap();
+    assert_eq!(report.kind, Kind::Mismatch);
+    let outliers: Vec<u64> = report.outliers.iter().map(|rank| rank.index().into()).collect();
+    let culprits = case["program"]["culprits"].as_array().unwrap();
+    assert_eq!(outliers, culprits.iter().map(|rank| rank.as_u64().unwrap()).collect::<Vec<_>>());
+    // As an all-reduce of one element it differs in nothing but its count.
+    assert_eq!(report.aspects, Aspects::from_iter([Aspect::Count]));
 }

@@ -1,4 +1,5 @@
-//! Field cases of rank programs: d01, d05, d06 and d11.
+//! Field cases of rank programs: d01, d03 (its log written down as a program), d05, d06
+//! and d11.
 
 use std::collections::BTreeMap;
 
@@ -86,6 +87,35 @@ fn is_the_cycle(report: &Report, expected: &Value) {
     cycle.extend(cycle.first().copied());
     assert_eq!(cycle, numbers(&expected["cycle"]));
     assert_eq!(report.waits.len(), 4, "one edge per rank");
+}
+
+/// The counts of the log are no aspect: an all-gather's is in bytes there, and counts
+/// something else.
+#[test]
+fn d03_an_all_gather_among_all_reduces_is_named_by_its_operation() {
+    let id = "d03-allreduce-against-allgather";
+    let expected = expected(id);
+    let findings = findings(id, "program");
+    let report = only(&findings);
+    assert_eq!((report.kind, findings.completed), (Kind::Mismatch, 0));
+    assert_eq!(u64::from(report.ranks.get()), expected["nranks"].as_u64().unwrap());
+    // The first of the two places: opCount 28c in the log, call 0 here.
+    assert_eq!(report.seq, Some(Seq::Collective(0)));
+    assert_eq!(indices(&report.outliers), numbers(&expected["culprits"]));
+    let operations = by_side(report, |side| side.signature.verb().name().to_owned());
+    assert_eq!(operations, by_key(&expected["first_bad"]["ops"]));
+    assert!(report.aspects.contains(Aspect::Operation), "{report}");
+    assert!(!report.aspects.contains(Aspect::Count), "{report}");
+    // 0x28c in bytes: the log's counts times the size of their types.
+    for side in &report.sides {
+        let payload = side.signature.payload().unwrap();
+        let field = match side.signature.verb().name() {
+            "all_gather" => "all_gather_send",
+            other => other,
+        };
+        let bytes = expected["bytes"]["0x28c"][field].as_u64().unwrap();
+        assert_eq!(payload.count * payload.dtype.bytes(), bytes);
+    }
 }
 
 #[test]
