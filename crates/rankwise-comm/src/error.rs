@@ -236,6 +236,8 @@ pub enum Fault {
         code: i64,
         /// What the library says of the code, and its last message.
         text: String,
+        /// Whose fault the code is: [`ErrorKind::Peer`] if it speaks of another rank.
+        blames: ErrorKind,
     },
     /// The backend's library or a function of it is not there.
     NotLoaded {
@@ -254,9 +256,8 @@ impl Fault {
     pub const fn kind(&self) -> ErrorKind {
         match self {
             Self::Report(_) | Self::TimedOut { .. } => ErrorKind::Peer,
-            Self::OutOfMemory { .. } | Self::Library { .. } | Self::NotLoaded { .. } => {
-                ErrorKind::Device
-            }
+            Self::Library { blames, .. } => *blames,
+            Self::OutOfMemory { .. } | Self::NotLoaded { .. } => ErrorKind::Device,
             Self::Internal { .. } => ErrorKind::Internal,
             _ => ErrorKind::Caller,
         }
@@ -399,7 +400,7 @@ impl fmt::Display for Fault {
             Self::OutOfMemory { bytes, device } => {
                 write!(f, "device {device} has no room for {bytes} bytes")
             }
-            Self::Library { function, code, text } => {
+            Self::Library { function, code, text, .. } => {
                 write!(f, "{function} returned {code}: {text}")
             }
             Self::NotLoaded { text } => f.write_str(text),

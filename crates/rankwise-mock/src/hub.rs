@@ -16,7 +16,6 @@ use rankwise_program::{CommId, Drivers, InstanceId, Matcher, Wait};
 use rankwise_topology::{Group, World, WorldRank};
 
 use crate::engine::{Job, Worked};
-use crate::foreign::Nudge;
 use crate::instance::{Instance, Splitting};
 use crate::jobs::Jobs;
 use crate::landing::Landing;
@@ -51,7 +50,7 @@ enum Step {
     Write { lane: usize, block: Arc<Block>, at: usize, bytes: Box<[u8]> },
     Fetch { lane: usize, block: Arc<Block>, at: usize, landing: Arc<Landing> },
     Job { instance: InstanceId, job: Arc<Job> },
-    Foreign { lane: usize, fence: Fence },
+    Foreign { lane: usize, fence: Fence, waker: Waker },
 }
 
 /// What to do after the state has changed: lanes that may go on, wakers to wake.
@@ -132,7 +131,9 @@ impl Hub {
                 let fits = landing.fill(|bytes| unsafe { block.read(at, bytes) });
                 self.finish_local(lane, fits, changes)
             }
-            Step::Foreign { lane, fence } => self.follow_foreign(lane, fence, changes),
+            Step::Foreign { lane, fence, waker } => {
+                self.follow_foreign(lane, fence, &waker, changes)
+            }
             Step::Job { instance, job } => {
                 let shared = self.jobs.publish(instance, &job);
                 if shared {
@@ -201,21 +202,20 @@ impl Hub {
 
     /// The first item of `lane` waits for another backend's fence: goes on when it wakes.
     fn follow_foreign(
-        self: &Arc<Self>,
+        &self,
         lane: usize,
-        fence: Fence,
+        mut fence: Fence,
+        waker: &Waker,
         changes: &mut Changes,
     ) -> MutexGuard<'_, State> {
-        let waker = Waker::from(Arc::new(Nudge::new(self, lane)));
-        let mut fence = fence;
         // Asked without the lock: it is another backend's code.
-        let asked = Pin::new(&mut fence).poll(&mut Context::from_waker(&waker));
+        let asked = Pin::new(&mut fence).poll(&mut Context::from_waker(waker));
         let mut state = self.lock();
         let Some(queue) = state.lanes.get_mut(lane) else { return state };
         queue.running = false;
         let first = queue.queue.front_mut();
         match (asked, first) {
-            (Poll::Pending, Some(Item { act: Act::Foreign { fence: slot, nudged }, .. })) => {
+            (Poll::Pending, Some(Item { act: Act::Foreign { fence: slot, nudged, .. }, .. })) => {
                 *slot = Some(fence);
                 if core::mem::take(nudged) {
                     changes.ready.push(lane);
@@ -274,10 +274,10 @@ impl State {
                 let (block, landing) = (Arc::clone(block), Arc::clone(landing));
                 Some(Step::Fetch { lane: at, block, at: *start, landing })
             }
-            Act::Foreign { fence, .. } => {
-                let fence = fence.take()?;
+            Act::Foreign { fence, waker, .. } => {
+                let (fence, waker) = (fence.take()?, waker.clone());
                 lane.running = true;
-                Some(Step::Foreign { lane: at, fence })
+                Some(Step::Foreign { lane: at, fence, waker })
             }
             Act::Follow { lane: other, ticket } => {
                 let (other, ticket, own) = (*other, *ticket, item.ticket);

@@ -101,7 +101,7 @@ pub(crate) enum Act {
     Follow { lane: usize, ticket: u64 },
     /// Nothing before another backend's fence has been passed. It is taken out while it
     /// is asked; a nudge meanwhile means that it must be asked again.
-    Foreign { fence: Option<Fence>, nudged: bool },
+    Foreign { fence: Option<Fence>, waker: Waker, nudged: bool },
 }
 
 impl Lane {

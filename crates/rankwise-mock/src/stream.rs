@@ -8,6 +8,7 @@ use rankwise_comm::{Dyn, Error, Fault, Fence, Pending, View, ViewMut};
 use rankwise_topology::WorldRank;
 
 use crate::clock::Clock;
+use crate::foreign::Nudge;
 use crate::hub::{Changes, Hub, State};
 use crate::landing::Landing;
 use crate::lane::{Act, Lane};
@@ -122,8 +123,10 @@ impl rankwise_comm::Stream for Stream {
             .filter(|place| place.hub.number == self.hub().number);
         match own {
             None => {
-                let act = Act::Foreign { fence: Some(fence.clone()), nudged: false };
-                self.enqueue(state, act);
+                let ticket = state.lanes.get(self.lane()).map_or(0, |lane| lane.enqueued);
+                let waker = Nudge::waker(self.hub(), self.lane(), ticket.saturating_add(1));
+                let fence = Some(fence.clone());
+                self.enqueue(state, Act::Foreign { fence, waker, nudged: false });
             }
             // What comes before on the same stream, or is known to be over, orders itself.
             Some(place) if place.lane == self.lane() || place.progress.is_known(fence.ticket()) => {

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use cudarc::driver::result::DriverError;
 use cudarc::driver::{result, sys};
-use rankwise_comm::{DeviceOrdinal, Error, Fault};
+use rankwise_comm::{DeviceOrdinal, Error, ErrorKind, Fault};
 
 /// Names the driver's library when it is not the system's own.
 pub(crate) const VARIABLE: &str = "RANKWISE_LIBCUDA";
@@ -119,7 +119,7 @@ pub(crate) fn check<T>(function: &'static str, found: Result<T, DriverError>) ->
         };
         let text = format!("{}, {}", words(error.error_name()), words(error.error_string()));
         let code = i64::from(error.0 as u32);
-        Fault::Library { function, code, text }.into()
+        Fault::Library { function, code, text, blames: ErrorKind::Device }.into()
     })
 }
 

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char};
 use std::path::Path;
 
 use nccl_sys::{Library, LoadError, function, ncclComm_t, ncclResult_t};
-use rankwise_comm::{Error, Fault};
+use rankwise_comm::{Error, ErrorKind, Fault};
 
 use crate::device::DeviceInfo;
 use crate::{device, driver};
@@ -152,7 +152,8 @@ impl Nccl {
                 text = format!("{text}: {last}");
             }
         }
-        Fault::Library { function, code: i64::from(code.0), text }.into()
+        let blames = blames(function, code);
+        Fault::Library { function, code: i64::from(code.0), text, blames }.into()
     }
 
     /// This NCCL has no such function.
@@ -184,6 +185,18 @@ unsafe fn words(text: *const c_char) -> String {
 impl fmt::Debug for Nccl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Nccl({} at {})", self.version, self.path().display())
+    }
+}
+
+/// Whose fault a code is (the table of `ncclResult_t` in NCCL's user guide). What is wrong
+/// with a call's arguments is said by the call; said later, it is about the ranks together.
+fn blames(function: &str, code: ncclResult_t) -> ErrorKind {
+    match code {
+        ncclResult_t::ncclRemoteError | ncclResult_t::ncclTimeout => ErrorKind::Peer,
+        ncclResult_t::ncclInvalidArgument | ncclResult_t::ncclInvalidUsage => {
+            if function == "ncclCommGetAsyncError" { ErrorKind::Peer } else { ErrorKind::Caller }
+        }
+        _ => ErrorKind::Device,
     }
 }
 

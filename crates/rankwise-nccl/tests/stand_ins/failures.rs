@@ -10,7 +10,10 @@ use crate::machine::{comms, run};
 
 fn of_the_library(error: &Error) -> (i64, &str) {
     match error.fault() {
-        Fault::Library { code, text, .. } => (*code, text),
+        Fault::Library { code, text, .. } => {
+            assert_eq!(error.kind(), ErrorKind::Peer, "{text}");
+            (*code, text)
+        }
         other => panic!("{other}"),
     }
 }
