@@ -25,6 +25,11 @@ impl Clock {
         }
     }
 
+    /// Drops what is ordered before everything to come.
+    pub(crate) fn forget(&mut self, is_over: impl Fn(usize, u64) -> bool) {
+        self.0.retain(|(lane, ticket)| !is_over(*lane, *ticket));
+    }
+
     pub(crate) fn each(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.0.iter().copied()
     }

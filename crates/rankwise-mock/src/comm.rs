@@ -19,7 +19,7 @@ use rankwise_topology::{Group, WorldRank};
 use crate::hub::{Changes, Hub};
 use crate::instance::Splitting;
 use crate::memory::HostMemory;
-use crate::split::{Joined, Slot, SplitSeat, SplitWait};
+use crate::split::{Claim, Joined, Slot, SplitSeat, SplitWait};
 use crate::stream::Stream;
 
 /// One rank's handle on a group of ranks of the mock.
@@ -134,7 +134,11 @@ impl Communicator for Comm {
             since: None,
         })?;
         let mut state = self.hub.lock();
-        state.check_open(self.id, self.world_rank, self.rank, &self.name)?;
+        state.stir(self.world_rank);
+        if let Err(error) = state.check_open(self.id, self.world_rank, self.rank, &self.name) {
+            state.told(self.world_rank, &error);
+            return Err(error);
+        }
         let signature = Signature::split(color, key);
         let entry = Entry { comm: self.id, signature, site: Site::Code(site), tag: None };
         let seat = state
@@ -163,13 +167,11 @@ impl Communicator for Comm {
         }
         self.hub.settle(state, changes);
 
-        let (hub, rank) = (Arc::clone(&self.hub), self.world_rank);
-        let (instance, waiting) = (seat.instance, Arc::clone(&slot));
-        let wait = SplitWait { hub: Arc::clone(&hub), rank, instance, slot: waiting };
-        Ok(Pending::new(Fence::new(Arc::new(wait), 0), move || match slot.outcome() {
-            Some(Ok(joined)) => Ok(joined.map(|joined| Self::new(&hub, rank, joined))),
-            Some(Err(error)) => Err(error),
-            None => Err(Fault::Internal { what: "a split ended without outcome".into() }.into()),
+        let (hub, rank, instance) = (Arc::clone(&self.hub), self.world_rank, seat.instance);
+        let claim = Claim { hub: Arc::clone(&hub), rank, slot: Arc::clone(&slot), used: false };
+        let wait = SplitWait { hub: Arc::clone(&hub), rank, instance, slot };
+        Ok(Pending::new(Fence::new(Arc::new(wait), 0), move || {
+            Ok(claim.take()?.map(|joined| Self::new(&hub, rank, joined)))
         }))
     }
 
@@ -185,7 +187,7 @@ impl Communicator for Comm {
 
     fn close(self, within: Duration) -> Result<(), Error> {
         let deadline = Instant::now().checked_add(within);
-        let fences = self.hub.fences_of(self.world_rank);
+        let fences = self.hub.fences_of(self.id, self.world_rank);
         let waited = fences.iter().try_for_each(|fence| match deadline {
             Some(deadline) => fence.wait_until(deadline),
             None => fence.wait(),
@@ -219,6 +221,7 @@ impl Abort for Aborter {
         let error = Fault::Closed { rank, communicator, how: how.clone() }.into();
         state.left.insert((self.comm, self.world_rank), how);
         let mut changes = Changes::default();
+        state.matcher.last_words(self.world_rank, reason);
         state.abort(self.comm, self.world_rank, &error, &mut changes);
         hub.settle(state, changes);
     }

@@ -3,16 +3,18 @@
 //! No thread belongs to the hub. Whoever enqueues the last missing piece carries out
 //! what has become possible, and so does a rank that would otherwise only wait.
 
+use core::any::Any;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rankwise_comm::{Error, Fault, Fence};
 use rankwise_model::GroupSize;
-use rankwise_program::{CommId, Drivers, InstanceId, Matcher, Wait};
+use rankwise_program::{CommId, Drivers, Ending, InstanceId, Matcher, Wait};
 use rankwise_topology::{Group, World, WorldRank};
 
 use crate::engine::{Job, Worked};
@@ -21,6 +23,7 @@ use crate::jobs::Jobs;
 use crate::landing::Landing;
 use crate::lane::{Act, Item, Lane};
 use crate::memory::Block;
+use crate::point::Place;
 use crate::waits::Waits;
 
 /// What the ranks of one world share.
@@ -41,6 +44,8 @@ pub(crate) struct State {
     pub(crate) failed: HashMap<CommId, Error>,
     /// Communicators that a rank has left.
     pub(crate) left: HashMap<(CommId, WorldRank), String>,
+    /// Ranks whose program is over, and how.
+    pub(crate) ended: HashMap<WorldRank, String>,
     /// What each rank waits for.
     pub(crate) waits: Vec<Waits>,
 }
@@ -78,6 +83,7 @@ impl Hub {
             splits: HashMap::new(),
             failed: HashMap::new(),
             left: HashMap::new(),
+            ended: HashMap::new(),
             waits: world.ranks().map(|_| Waits::new(drivers)).collect(),
         };
         let number = WORLDS.fetch_add(1, Ordering::Relaxed);
@@ -106,7 +112,7 @@ impl Hub {
             let step = state.next_step(&mut changes);
             drop(state);
             changes.garbage.clear();
-            changes.wakers.drain(..).for_each(Waker::wake);
+            changes.wakers.drain(..).for_each(wake);
             let Some(step) = step else { return };
             state = self.carry_out(step, &mut changes);
         }
@@ -169,14 +175,12 @@ impl Hub {
     /// Parked ranks that wait for this instance may as well help with it.
     fn wake_helpers(&self, instance: InstanceId) {
         let state = self.lock();
-        let Some(seats) = state.instances.get(&instance).map(|instance| &instance.seats) else {
-            return;
-        };
-        for lane in seats.iter().flatten().filter_map(|seat| state.lanes.get(seat.lane)) {
-            for (_, waker) in &lane.waiters {
-                waker.wake_by_ref();
-            }
-        }
+        let seats = state.instances.get(&instance).into_iter().flat_map(|found| &found.seats);
+        let lanes = seats.flatten().filter_map(|seat| state.lanes.get(seat.lane));
+        let waiting = lanes.flat_map(|lane| &lane.waiters).map(|(_, waker)| waker.clone());
+        let wakers: Vec<Waker> = waiting.collect();
+        drop(state); // a waker is somebody else's code
+        wakers.into_iter().for_each(wake);
     }
 
     fn finish_local(
@@ -204,26 +208,36 @@ impl Hub {
     fn follow_foreign(
         &self,
         lane: usize,
-        mut fence: Fence,
+        fence: Fence,
         waker: &Waker,
         changes: &mut Changes,
     ) -> MutexGuard<'_, State> {
-        // Asked without the lock: it is another backend's code.
-        let asked = Pin::new(&mut fence).poll(&mut Context::from_waker(waker));
+        // Asked, and dropped, without the lock: it is another backend's code.
+        let mut fence = Some(fence);
+        let asked = catch_unwind(AssertUnwindSafe(|| ask(fence.as_mut(), waker)));
+        let asked = asked.unwrap_or_else(|_| {
+            let what = "another backend's fence panicked when it was asked".to_owned();
+            Poll::Ready(Err(Fault::Internal { what }.into()))
+        });
+        if asked.is_ready() {
+            drop(catch_unwind(AssertUnwindSafe(|| drop(fence.take()))));
+        }
         let mut state = self.lock();
         let Some(queue) = state.lanes.get_mut(lane) else { return state };
         queue.running = false;
         let first = queue.queue.front_mut();
         match (asked, first) {
             (Poll::Pending, Some(Item { act: Act::Foreign { fence: slot, nudged, .. }, .. })) => {
-                *slot = Some(fence);
+                *slot = fence;
                 if core::mem::take(nudged) {
                     changes.ready.push(lane);
                 }
             }
             (Poll::Ready(Err(error)), Some(Item { ticket, .. })) => {
-                let ticket = *ticket;
-                state.fail_lane(lane, ticket, &error, changes);
+                // The peers learn of it as of a rank that never came.
+                let (ticket, rank) = (*ticket, queue.rank);
+                state.matcher.last_words(rank, error.to_string());
+                state.withdraw(lane, ticket, Ending::Killed, &error, changes);
             }
             _ => {
                 queue.finish_first(&mut changes.wakers, &mut changes.ready);
@@ -232,6 +246,23 @@ impl Hub {
         }
         state
     }
+}
+
+/// Whether a followed fence has been passed. Of the mock's own, of another world, no host
+/// waits by it.
+fn ask(fence: Option<&mut Fence>, waker: &Waker) -> Poll<Result<(), Error>> {
+    let Some(fence) = fence else { return Poll::Ready(Ok(())) };
+    let completion: &dyn Any = &**fence.completion();
+    match completion.downcast_ref::<Place>() {
+        Some(place) => place.follow(fence.ticket(), waker),
+        None => Pin::new(fence).poll(&mut Context::from_waker(waker)),
+    }
+}
+
+/// Wakes somebody. A waker that panics has no say in what becomes of the others; the panic
+/// hook has shown it.
+fn wake(waker: Waker) {
+    drop(catch_unwind(AssertUnwindSafe(|| waker.wake())));
 }
 
 /// Works on a job until there is nothing left to take. Whether this was the end of it.
@@ -246,6 +277,13 @@ fn work_through(job: &Job) -> bool {
 }
 
 impl State {
+    /// The rank has been given this error: what it does next, it does because of that.
+    pub(crate) fn told(&mut self, rank: WorldRank, error: &Error) {
+        if let Some(report) = error.report() {
+            self.matcher.inform(rank, report);
+        }
+    }
+
     /// The next work to be done outside the lock. What needs no work is done at once.
     fn next_step(&mut self, changes: &mut Changes) -> Option<Step> {
         while let Some(lane) = changes.ready.pop() {
@@ -395,22 +433,10 @@ impl State {
 
     /// An instance will never be done: fails every lane that has it, from there on.
     pub(crate) fn fail_instance(&mut self, id: InstanceId, error: &Error, changes: &mut Changes) {
-        if let Some(splitting) = self.splits.remove(&id) {
-            for seat in splitting.seats.into_iter().flatten() {
-                seat.fail(error, &mut changes.wakers);
-            }
-        }
-        if self.instances.get(&id).is_none_or(|instance| instance.running) {
-            return;
-        }
-        let Some(instance) = self.instances.remove(&id) else { return };
-        for seat in instance.seats.into_iter().flatten() {
-            self.fail_lane(seat.lane, seat.ticket, error, changes);
-        }
+        self.fail(Failing::Instance(id), error, changes);
     }
 
-    /// From `ticket` on the lane does nothing any more, nor do those that follow it, nor
-    /// the peers of the calls that it held.
+    /// From `ticket` on the lane does nothing any more.
     pub(crate) fn fail_lane(
         &mut self,
         at: usize,
@@ -418,21 +444,49 @@ impl State {
         error: &Error,
         changes: &mut Changes,
     ) {
-        let Some(lane) = self.lanes.get_mut(at) else { return };
-        let (dropped, followers) = lane.fail_from(ticket, error, &mut changes.wakers);
-        for item in dropped {
-            if let Act::Calls { instances, .. } = &item.act {
-                for id in instances {
-                    self.fail_instance(*id, error, changes);
+        self.fail(Failing::Lane(at, ticket), error, changes);
+    }
+
+    /// Fails something, the lanes that follow it, and the peers of the calls that they
+    /// held, and so on: by a list, since a chain may be as long as the world.
+    fn fail(&mut self, first: Failing, error: &Error, changes: &mut Changes) {
+        let mut failing = vec![first];
+        while let Some(next) = failing.pop() {
+            match next {
+                Failing::Instance(id) => {
+                    if let Some(splitting) = self.splits.remove(&id) {
+                        for seat in splitting.seats.into_iter().flatten() {
+                            seat.fail(error, &mut changes.wakers);
+                        }
+                    }
+                    if self.instances.get(&id).is_none_or(|instance| instance.running) {
+                        continue;
+                    }
+                    let Some(instance) = self.instances.remove(&id) else { continue };
+                    let seats = instance.seats.into_iter().flatten();
+                    failing.extend(seats.map(|seat| Failing::Lane(seat.lane, seat.ticket)));
                 }
-            }
-            changes.garbage.push(item);
-        }
-        for (_, follower) in followers {
-            let own = self.lanes.get(follower).and_then(|lane| lane.queue.front());
-            if let Some(own) = own.map(|item| item.ticket) {
-                self.fail_lane(follower, own, error, changes);
+                Failing::Lane(at, ticket) => {
+                    let Some(lane) = self.lanes.get_mut(at) else { continue };
+                    let (dropped, followers) = lane.fail_from(ticket, error, &mut changes.wakers);
+                    for item in dropped {
+                        if let Act::Calls { instances, .. } = &item.act {
+                            failing.extend(instances.iter().copied().map(Failing::Instance));
+                        }
+                        changes.garbage.push(item);
+                    }
+                    for (_, follower) in followers {
+                        let own = self.lanes.get(follower).and_then(|lane| lane.queue.front());
+                        failing.extend(own.map(|item| Failing::Lane(follower, item.ticket)));
+                    }
+                }
             }
         }
     }
+}
+
+/// What is to fail.
+enum Failing {
+    Instance(InstanceId),
+    Lane(usize, u64),
 }

@@ -39,13 +39,15 @@ impl Progress {
     }
 
     pub(crate) fn has_failed(&self, ticket: u64) -> bool {
-        self.failed.load(Ordering::Acquire) <= ticket
+        let failed = self.failed.load(Ordering::Acquire);
+        failed != u64::MAX && failed <= ticket
     }
 
     /// The host has learnt that the item is done: what it enqueues from now on is
-    /// ordered after it.
+    /// ordered after it. Nothing is learnt of what is not done.
     pub(crate) fn learn(&self, ticket: u64) {
-        self.known.fetch_max(ticket, Ordering::AcqRel);
+        let done = self.done.load(Ordering::Acquire);
+        self.known.fetch_max(ticket.min(done), Ordering::AcqRel);
     }
 
     pub(crate) fn is_known(&self, ticket: u64) -> bool {

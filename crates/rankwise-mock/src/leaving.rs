@@ -12,17 +12,24 @@ use crate::lane::Act;
 use crate::point::Place;
 
 impl Hub {
-    /// The end of everything that the rank has enqueued, stream by stream.
-    pub(crate) fn fences_of(self: &Arc<Self>, rank: WorldRank) -> Vec<Fence> {
+    /// The ends of what the rank has enqueued on a communicator, stream by stream.
+    pub(crate) fn fences_of(self: &Arc<Self>, comm: CommId, rank: WorldRank) -> Vec<Fence> {
         let state = self.lock();
-        let own = state.lanes.iter().enumerate().filter(|(_, lane)| lane.rank == rank);
-        own.map(|(at, lane)| {
+        let mut fences = Vec::new();
+        for (at, lane) in state.lanes.iter().enumerate().filter(|(_, lane)| lane.rank == rank) {
+            let last = lane.queue.iter().rev().find(|item| match &item.act {
+                Act::Calls { instances, .. } => {
+                    instances.iter().any(|id| state.has_seat(*id, comm, at, item.ticket))
+                }
+                _ => false,
+            });
+            let Some(last) = last else { continue };
             let (hub, progress) = (Arc::clone(self), Arc::clone(&lane.progress));
             let place: Arc<dyn Completion> =
-                Arc::new(Place { hub, rank, lane: at, progress, clock: Clock::default() });
-            Fence::new(place, lane.enqueued)
-        })
-        .collect()
+                Arc::new(Place { hub, rank, lane: at, progress, clock: Clock::default(), from: 0 });
+            fences.push(Fence::new(place, last.ticket));
+        }
+        fences
     }
 }
 
@@ -50,20 +57,28 @@ impl State {
         for at in 0..self.lanes.len() {
             let Some(lane) = self.lanes.get(at).filter(|lane| lane.rank == rank) else { continue };
             let first = lane.queue.iter().find(|item| match &item.act {
+                // What is being done is left to be done.
+                Act::Calls { instances, .. } if instances.iter().any(|id| self.is_running(*id)) => {
+                    false
+                }
                 Act::Calls { instances, .. } => {
                     instances.iter().any(|id| self.has_seat(*id, comm, at, item.ticket))
                 }
                 _ => false,
             });
             if let Some(ticket) = first.map(|item| item.ticket) {
-                self.withdraw(at, ticket, error, changes);
+                self.withdraw(at, ticket, Ending::Aborted, error, changes);
             }
         }
     }
 
-    /// Whether that item holds a seat of that communicator that can still be given up.
+    fn is_running(&self, id: InstanceId) -> bool {
+        self.instances.get(&id).is_some_and(|instance| instance.running)
+    }
+
+    /// Whether that item holds a seat of that communicator.
     fn has_seat(&self, id: InstanceId, comm: CommId, lane: usize, ticket: u64) -> bool {
-        self.instances.get(&id).filter(|instance| !instance.running).is_some_and(|instance| {
+        self.instances.get(&id).is_some_and(|instance| {
             let mut seats = instance.seats.iter().flatten();
             seats.any(|seat| (seat.comm, seat.lane, seat.ticket) == (comm, lane, ticket))
         })
@@ -71,39 +86,56 @@ impl State {
 
     /// From `ticket` on the lane does nothing any more, and its seats are empty again: the
     /// peers will learn of it as of a rank that never came.
-    fn withdraw(&mut self, at: usize, ticket: u64, error: &Error, changes: &mut Changes) {
-        let Some(lane) = self.lanes.get_mut(at) else { return };
-        let rank = lane.rank;
-        let (dropped, followers) = lane.fail_from(ticket, error, &mut changes.wakers);
-        for item in dropped {
-            let Act::Calls { instances, reached, .. } = &item.act else {
-                changes.garbage.push(item);
-                continue;
-            };
-            for id in instances {
-                let Some(instance) = self.instances.get_mut(id) else { continue };
-                if instance.running {
-                    continue;
-                }
-                let own = instance.seats.iter_mut().find(|seat| {
-                    seat.as_ref().is_some_and(|seat| (seat.lane, seat.ticket) == (at, item.ticket))
-                });
-                if let Some(seat) = own.and_then(Option::take) {
-                    instance.agreed = false;
-                    if *reached {
-                        instance.reached = instance.reached.saturating_sub(1);
+    pub(crate) fn withdraw(
+        &mut self,
+        at: usize,
+        ticket: u64,
+        how: Ending,
+        error: &Error,
+        changes: &mut Changes,
+    ) {
+        let mut withdrawn = vec![(at, ticket)];
+        while let Some((at, ticket)) = withdrawn.pop() {
+            let Some(lane) = self.lanes.get_mut(at) else { continue };
+            let rank = lane.rank;
+            let (dropped, followers) = lane.fail_from(ticket, error, &mut changes.wakers);
+            for item in dropped {
+                if let Act::Calls { instances, reached, .. } = &item.act {
+                    for id in instances {
+                        self.free_seat(*id, rank, (at, item.ticket), *reached, how);
                     }
-                    self.matcher.withdraw(*id, rank);
-                    self.matcher.leave(seat.comm, rank, Ending::Aborted);
                 }
+                changes.garbage.push(item);
+            }
+            for (_, follower) in followers {
+                let own = self.lanes.get(follower).and_then(|lane| lane.queue.front());
+                withdrawn.extend(own.map(|item| (follower, item.ticket)));
             }
         }
-        for (_, follower) in followers {
-            let own = self.lanes.get(follower).and_then(|lane| lane.queue.front());
-            if let Some(own) = own.map(|item| item.ticket) {
-                self.withdraw(follower, own, error, changes);
-            }
+    }
+
+    /// Takes a call back out of an instance that is not being done.
+    fn free_seat(
+        &mut self,
+        id: InstanceId,
+        rank: WorldRank,
+        (at, ticket): (usize, u64),
+        reached: bool,
+        how: Ending,
+    ) {
+        let Some(instance) = self.instances.get_mut(&id).filter(|found| !found.running) else {
+            return;
+        };
+        let own = instance.seats.iter_mut().find(|seat| {
+            seat.as_ref().is_some_and(|seat| (seat.lane, seat.ticket) == (at, ticket))
+        });
+        let Some(seat) = own.and_then(Option::take) else { return };
+        instance.agreed = false;
+        if reached {
+            instance.reached = instance.reached.saturating_sub(1);
         }
+        self.matcher.withdraw(id, rank);
+        self.matcher.leave(seat.comm, rank, how);
     }
 
     /// What every rank is doing, a line each.

@@ -4,7 +4,7 @@ use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 use std::time::Instant;
 
-use rankwise_comm::{Completion, Error};
+use rankwise_comm::{Completion, Error, Fault};
 use rankwise_program::Wait;
 use rankwise_topology::WorldRank;
 
@@ -15,12 +15,17 @@ use crate::waits::{Awaited, Key};
 
 /// A lane, and what the place in it is ordered after on other lanes. One value serves
 /// all fences of a lane that has followed no other.
+///
+/// A fence can be made of any completion and any ticket: so a place does not believe the
+/// ticket that it is asked about.
 pub(crate) struct Place {
     pub(crate) hub: Arc<Hub>,
     pub(crate) rank: WorldRank,
     pub(crate) lane: usize,
     pub(crate) progress: Arc<Progress>,
     pub(crate) clock: Clock,
+    /// The least item that it can be about: the one that `clock` belongs to.
+    pub(crate) from: u64,
 }
 
 /// One item of the lane.
@@ -30,13 +35,42 @@ struct Item<'p> {
 }
 
 impl Place {
-    const fn item(&self, ticket: u64) -> Item<'_> {
-        Item { place: self, ticket }
+    fn item(&self, ticket: u64) -> Item<'_> {
+        Item { place: self, ticket: self.ticket(ticket) }
+    }
+
+    /// The item that a fence of this ticket is about.
+    pub(crate) fn ticket(&self, ticket: u64) -> u64 {
+        ticket.max(self.from)
+    }
+
+    /// Whether the lane has ever had that item.
+    pub(crate) fn check(&self, state: &State, ticket: u64) -> Result<(), Error> {
+        let enqueued = state.lanes.get(self.lane).map_or(0, |lane| lane.enqueued);
+        if self.ticket(ticket) <= enqueued {
+            return Ok(());
+        }
+        let found = format!("a fence for item {ticket} of a stream that has had {enqueued}");
+        Err(Fault::Foreign { found, needed: "a fence that the stream has given".into() }.into())
+    }
+
+    /// Wakes `waker` when the item is over. For a lane that follows: no host waits.
+    pub(crate) fn follow(&self, ticket: u64, waker: &Waker) -> Poll<Result<(), Error>> {
+        let (item, waker) = (self.item(ticket), waker.clone());
+        let mut state = self.hub.lock();
+        if item.is_over() {
+            return Poll::Ready(item.outcome(&mut state));
+        }
+        let unused = item.register(&mut state, waker);
+        drop(state);
+        drop(unused);
+        Poll::Pending
     }
 }
 
 impl Completion for Place {
     fn is_done(&self, ticket: u64) -> bool {
+        let ticket = self.ticket(ticket);
         let over = self.progress.is_over(ticket);
         if over && !self.progress.has_failed(ticket) {
             self.progress.learn(ticket);
@@ -45,10 +79,12 @@ impl Completion for Place {
     }
 
     fn wait(&self, ticket: u64, deadline: Option<Instant>) -> Result<(), Error> {
+        self.check(&self.hub.lock(), ticket)?;
         self.hub.wait(&self.item(ticket), deadline)
     }
 
     fn poll(&self, ticket: u64, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.check(&self.hub.lock(), ticket)?;
         self.hub.poll(&self.item(ticket), cx)
     }
 
@@ -66,13 +102,15 @@ impl Awaited for Item<'_> {
         self.place.progress.is_over(self.ticket)
     }
 
-    fn register(&self, state: &mut State, waker: &Waker) {
-        let Some(lane) = state.lanes.get_mut(self.place.lane) else { return };
+    fn register(&self, state: &mut State, waker: Waker) -> Option<Waker> {
+        let Some(lane) = state.lanes.get_mut(self.place.lane) else { return Some(waker) };
         let known =
-            |(ticket, other): &(u64, Waker)| *ticket == self.ticket && other.will_wake(waker);
-        if !lane.waiters.iter().any(known) {
-            lane.waiters.push((self.ticket, waker.clone()));
+            |(ticket, other): &(u64, Waker)| *ticket == self.ticket && other.will_wake(&waker);
+        if lane.waiters.iter().any(known) {
+            return Some(waker);
         }
+        lane.waiters.push((self.ticket, waker));
+        None
     }
 
     fn key(&self) -> Key {
@@ -88,6 +126,7 @@ impl Awaited for Item<'_> {
     fn outcome(&self, state: &mut State) -> Result<(), Error> {
         let failure = |lane: &crate::lane::Lane| lane.failure_of(self.ticket).cloned();
         if let Some(error) = state.lanes.get(self.place.lane).and_then(failure) {
+            state.told(self.place.rank, &error);
             return Err(error);
         }
         self.place.progress.learn(self.ticket);

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use rankwise_comm::{Completion, Error, Fault};
 use rankwise_model::Rank;
-use rankwise_program::{CommId, InstanceId, Wait};
+use rankwise_program::{CommId, Ending, InstanceId, Wait};
 use rankwise_topology::{Group, Partition, World, WorldRank};
 
 use crate::hub::{Changes, Hub, State};
@@ -34,6 +34,8 @@ pub(crate) struct SplitSeat {
 /// Where a rank finds its new communicator.
 pub(crate) struct Slot {
     over: AtomicBool,
+    /// Nobody will ask for it any more.
+    abandoned: AtomicBool,
     given: Mutex<Given>,
 }
 
@@ -45,7 +47,8 @@ struct Given {
 
 impl Slot {
     pub(crate) fn new() -> Self {
-        Self { over: AtomicBool::new(false), given: Mutex::default() }
+        let (over, abandoned) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { over, abandoned, given: Mutex::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Given> {
@@ -119,8 +122,44 @@ impl State {
             }
         }
         for (seat, joined) in seats.into_iter().zip(joined) {
+            if let Some(joined) = &joined
+                && seat.slot.abandoned.load(Ordering::Acquire)
+            {
+                self.matcher.leave(joined.comm, seat.rank, Ending::Dropped);
+            }
             seat.slot.give(Ok(joined), &mut changes.wakers);
         }
+    }
+}
+
+/// A rank's right to its new communicator. Dropped unused, the rank leaves it.
+pub(crate) struct Claim {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) rank: WorldRank,
+    pub(crate) slot: Arc<Slot>,
+    pub(crate) used: bool,
+}
+
+impl Claim {
+    /// The new communicator.
+    pub(crate) fn take(mut self) -> Result<Option<Joined>, Error> {
+        self.used = true;
+        let lost = || Err(Fault::Internal { what: "a split ended without outcome".into() }.into());
+        self.slot.outcome().unwrap_or_else(lost)
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if self.used {
+            return;
+        }
+        let mut state = self.hub.lock();
+        self.slot.abandoned.store(true, Ordering::Release);
+        if let Some(Ok(Some(joined))) = self.slot.outcome() {
+            state.matcher.leave(joined.comm, self.rank, Ending::Dropped);
+        }
+        self.hub.settle(state, Changes::default());
     }
 }
 
@@ -159,11 +198,13 @@ impl Awaited for SplitWait {
         self.slot.over.load(Ordering::Acquire)
     }
 
-    fn register(&self, _state: &mut State, waker: &Waker) {
+    fn register(&self, _state: &mut State, waker: Waker) -> Option<Waker> {
         let mut given = self.slot.lock();
-        if !given.wakers.iter().any(|other| other.will_wake(waker)) {
-            given.wakers.push(waker.clone());
+        if given.wakers.iter().any(|other| other.will_wake(&waker)) {
+            return Some(waker);
         }
+        given.wakers.push(waker);
+        None
     }
 
     fn key(&self) -> Key {
@@ -174,8 +215,12 @@ impl Awaited for SplitWait {
         state.splits.contains_key(&self.instance).then_some(Wait::Instance(self.instance))
     }
 
-    fn outcome(&self, _state: &mut State) -> Result<(), Error> {
-        self.slot.outcome().map_or(Ok(()), |given| given.map(|_| ()))
+    fn outcome(&self, state: &mut State) -> Result<(), Error> {
+        let outcome = self.slot.outcome().map_or(Ok(()), |given| given.map(|_| ()));
+        if let Err(error) = &outcome {
+            state.told(self.rank, error);
+        }
+        outcome
     }
 }
 

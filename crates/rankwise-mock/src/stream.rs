@@ -4,7 +4,7 @@ use core::any::Any;
 use core::ops::Range;
 use std::sync::{Arc, MutexGuard};
 
-use rankwise_comm::{Dyn, Error, Fault, Fence, Pending, View, ViewMut};
+use rankwise_comm::{DeviceOrdinal, Dyn, Error, Fault, Fence, Memory, Pending, View, ViewMut};
 use rankwise_topology::WorldRank;
 
 use crate::clock::Clock;
@@ -34,7 +34,7 @@ impl Stream {
         state.lanes.push(lane);
         drop(state);
         let (hub, clock) = (Arc::clone(hub), Clock::default());
-        Self { start: Arc::new(Place { hub, rank, lane: at, progress, clock }) }
+        Self { start: Arc::new(Place { hub, rank, lane: at, progress, clock, from: 0 }) }
     }
 
     pub(crate) fn lane(&self) -> usize {
@@ -51,14 +51,21 @@ impl Stream {
 
     /// The state, if this stream still takes work.
     fn open(&self) -> Result<MutexGuard<'_, State>, Error> {
-        let state = self.hub().lock();
-        match state.lanes.get(self.lane()).and_then(|lane| lane.failure.as_ref()) {
-            Some((_, error)) => Err(error.clone()),
-            None => Ok(state),
+        let mut state = self.hub().lock();
+        state.stir(self.rank());
+        let failure = state.lanes.get(self.lane()).and_then(|lane| lane.failure.as_ref());
+        if let Some(error) = failure.map(|(_, error)| error.clone()) {
+            state.told(self.rank(), &error);
+            return Err(error);
         }
+        Ok(state)
     }
 
     fn block<'m>(&self, memory: &'m HostMemory) -> Result<&'m Arc<Block>, Error> {
+        let (found, needed) = (memory.device(), DeviceOrdinal(self.rank().index()));
+        if found != needed {
+            return Err(Fault::ForeignMemory { verb: None, found, needed }.into());
+        }
         memory.block_of(self.hub())
     }
 
@@ -111,8 +118,9 @@ impl rankwise_comm::Stream for Stream {
         }
         let (hub, clock) = (Arc::clone(self.hub()), lane.clock.clone());
         let progress = Arc::clone(&lane.progress);
-        let place = Place { hub, rank: self.rank(), lane: self.lane(), progress, clock };
-        Ok(Fence::new(Arc::new(place), lane.enqueued))
+        let (rank, from) = (self.rank(), lane.enqueued);
+        let place = Place { hub, rank, lane: self.lane(), progress, clock, from };
+        Ok(Fence::new(Arc::new(place), from))
     }
 
     fn wait_for(&self, fence: &Fence) -> Result<(), Error> {
@@ -128,14 +136,17 @@ impl rankwise_comm::Stream for Stream {
                 let fence = Some(fence.clone());
                 self.enqueue(state, Act::Foreign { fence, waker, nudged: false });
             }
-            // What comes before on the same stream, or is known to be over, orders itself.
-            Some(place) if place.lane == self.lane() || place.progress.is_known(fence.ticket()) => {
-            }
             Some(place) => {
+                let ticket = place.ticket(fence.ticket());
+                place.check(&state, ticket)?;
+                // What comes before on the same stream, or is known to be over, orders itself.
+                if place.lane == self.lane() || place.progress.is_known(ticket) {
+                    return Ok(());
+                }
                 if let Some(lane) = state.lanes.get_mut(self.lane()) {
                     lane.clock.join(&place.clock);
                 }
-                state.follow(self.lane(), place.lane, fence.ticket())?;
+                state.follow(self.lane(), place.lane, ticket)?;
                 let changes = Changes { ready: vec![self.lane()], ..Changes::default() };
                 self.hub().settle(state, changes);
             }
@@ -191,8 +202,16 @@ impl State {
                     Error::from(Fault::Internal { what: refused.to_string() })
                 })?),
             };
+        let mut clock = self.lanes.get_mut(lane).map(|lane| core::mem::take(&mut lane.clock));
+        if let Some(clock) = &mut clock {
+            clock.advance(other, ticket);
+            clock.forget(|other, ticket| {
+                let other = self.lanes.get(other);
+                other.is_some_and(|other| other.progress.is_known(ticket))
+            });
+        }
         if let Some(lane) = self.lanes.get_mut(lane) {
-            lane.clock.advance(other, ticket);
+            lane.clock = clock.unwrap_or_default();
             lane.push(point, Act::Follow { lane: other, ticket });
         }
         Ok(())
@@ -252,7 +271,12 @@ impl State {
         let new = self.next_use(lane, range, access, what);
         self.check_use(rank, block, &new)?;
         let before = |earlier: &Use| self.is_before(lane, earlier.lane, earlier.ticket);
-        block.uses().note(new, before);
+        // Whatever the host knows to be over is ordered before everything to come.
+        let is_over = |earlier: &Use| {
+            let lane = self.lanes.get(earlier.lane);
+            lane.is_some_and(|lane| lane.progress.is_known(earlier.ticket))
+        };
+        block.uses().note(new, before, is_over);
         Ok(())
     }
 

@@ -47,7 +47,11 @@ pub(crate) fn enqueue(calls: Vec<Prepared<'_>>) -> Result<(), Error> {
     let mut state = hub.lock();
     let mut uses = Vec::new();
     for (number, unit) in units.iter().enumerate() {
-        state.check(unit, number, &mut uses)?;
+        state.stir(unit.rank);
+        if let Err(error) = state.check(unit, number, &mut uses) {
+            state.told(unit.rank, &error);
+            return Err(error);
+        }
     }
     let mut changes = Changes::default();
     for unit in units {
@@ -131,7 +135,8 @@ impl State {
         own: Rank,
         name: &str,
     ) -> Result<(), Error> {
-        if let Some(how) = self.left.get(&(comm, rank)) {
+        let left = self.left.get(&(comm, rank)).or_else(|| self.ended.get(&rank));
+        if let Some(how) = left {
             let (communicator, how) = (name.to_owned(), how.clone());
             return Err(Fault::Closed { rank: own, communicator, how }.into());
         }

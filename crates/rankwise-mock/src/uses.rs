@@ -63,9 +63,16 @@ impl Uses {
     }
 
     /// Notes a use. Earlier ones that it stands for, and that are ordered before it, are
-    /// forgotten: whoever is ordered after the new one is ordered after them.
-    pub(crate) fn note(&mut self, new: Use, is_before: impl Fn(&Use) -> bool) {
-        self.0.retain(|earlier| !(new.stands_for(earlier) && is_before(earlier)));
+    /// forgotten: whoever is ordered after the new one is ordered after them. So are those
+    /// that are before everything to come.
+    pub(crate) fn note(
+        &mut self,
+        new: Use,
+        is_before: impl Fn(&Use) -> bool,
+        is_over: impl Fn(&Use) -> bool,
+    ) {
+        self.0
+            .retain(|earlier| !(is_over(earlier) || new.stands_for(earlier) && is_before(earlier)));
         self.0.push(new);
     }
 
@@ -108,7 +115,7 @@ mod tests {
     #[test]
     fn only_overlapping_writes_conflict() {
         let mut uses = Uses::default();
-        uses.note(at(0, 1, 0..8, Access::Read), |_| false);
+        uses.note(at(0, 1, 0..8, Access::Read), |_| false, |_| false);
         let conflict = |new: &Use| uses.conflict(new, |_| false).is_some();
         assert!(!conflict(&at(1, 1, 4..12, Access::Read)), "two reads");
         assert!(!conflict(&at(1, 1, 8..12, Access::Write)), "side by side");
@@ -120,16 +127,16 @@ mod tests {
     fn what_is_covered_is_forgotten_and_nothing_else() {
         let mut uses = Uses::default();
         let same_lane = |earlier: &Use| earlier.lane == 0;
-        uses.note(at(0, 1, 0..8, Access::Write), same_lane);
-        uses.note(at(0, 2, 0..8, Access::Read), same_lane);
+        uses.note(at(0, 1, 0..8, Access::Write), same_lane, |_| false);
+        uses.note(at(0, 2, 0..8, Access::Read), same_lane, |_| false);
         assert_eq!(uses.len(), 2, "a read does not stand for a write");
-        uses.note(at(0, 3, 0..8, Access::Read), same_lane);
+        uses.note(at(0, 3, 0..8, Access::Read), same_lane, |_| false);
         assert_eq!(uses.len(), 2, "a later read stands for an earlier one");
-        uses.note(at(0, 4, 0..4, Access::Write), same_lane);
+        uses.note(at(0, 4, 0..4, Access::Write), same_lane, |_| false);
         assert_eq!(uses.len(), 3, "half does not stand for the whole");
-        uses.note(at(0, 5, 0..16, Access::Write), same_lane);
+        uses.note(at(0, 5, 0..16, Access::Write), same_lane, |_| false);
         assert_eq!(uses.len(), 1);
-        uses.note(at(1, 1, 0..16, Access::Write), |_| false);
+        uses.note(at(1, 1, 0..16, Access::Write), |_| false, |_| false);
         assert_eq!(uses.len(), 2, "what is not ordered stays");
     }
 }

@@ -26,8 +26,9 @@ pub(crate) trait Awaited {
     /// Whether it is over, successfully or not. Takes no lock.
     fn is_over(&self) -> bool;
 
-    /// What is woken when it is over.
-    fn register(&self, state: &mut State, waker: &Waker);
+    /// What is woken when it is over. Gives the waker back if it is known already: it is
+    /// somebody else's code, and must not be dropped under the lock.
+    fn register(&self, state: &mut State, waker: Waker) -> Option<Waker>;
 
     /// What tells it from everything else that the rank may wait for.
     fn key(&self) -> Key;
@@ -50,6 +51,8 @@ pub(crate) enum Key {
 pub(crate) struct Waits {
     drivers: Drivers,
     asleep: Vec<(Key, Wait)>,
+    /// It has called something since it fell asleep: one of its tasks is awake.
+    stirred: bool,
     /// What has been polled once. A task is polled again before it counts as asleep, so
     /// that its other branches have had their turn.
     polled: Vec<Key>,
@@ -57,32 +60,57 @@ pub(crate) struct Waits {
 
 impl Waits {
     pub(crate) const fn new(drivers: Drivers) -> Self {
-        Self { drivers, asleep: Vec::new(), polled: Vec::new() }
+        Self { drivers, asleep: Vec::new(), stirred: false, polled: Vec::new() }
     }
 }
 
 impl State {
-    /// Tells the matcher what the rank is doing.
+    /// Tells the matcher what the rank is doing. Any of several waits may let it go on.
     fn tell(&mut self, rank: WorldRank) {
         let Some(waits) = self.waits.get(index(rank)) else { return };
-        match (waits.drivers, &waits.asleep[..]) {
-            (Drivers::One, [(_, wait)]) => self.matcher.block(rank, *wait),
-            _ => self.matcher.resume(rank),
+        self.matcher.resume(rank);
+        if waits.drivers == Drivers::One && !waits.stirred {
+            for (_, wait) in &waits.asleep {
+                self.matcher.block(rank, *wait);
+            }
         }
     }
 
     fn fall_asleep(&mut self, rank: WorldRank, key: Key, wait: Wait) {
-        if let Some(waits) = self.waits.get_mut(index(rank))
-            && waits.asleep.iter().all(|(other, _)| *other != key)
-        {
+        let Some(waits) = self.waits.get_mut(index(rank)) else { return };
+        let known = waits.asleep.iter().any(|(other, _)| *other == key);
+        if !known {
             waits.asleep.push((key, wait));
+        }
+        if !known || waits.stirred {
+            waits.stirred = false;
             self.tell(rank);
         }
     }
 
+    /// The rank has called something: it is not asleep, whatever its tasks wait for.
+    pub(crate) fn stir(&mut self, rank: WorldRank) {
+        if let Some(waits) = self.waits.get_mut(index(rank))
+            && !waits.asleep.is_empty()
+            && !waits.stirred
+        {
+            waits.stirred = true;
+            self.tell(rank);
+        }
+    }
+
+    /// What the rank waited for is over.
     fn wake_up(&mut self, rank: WorldRank, key: Key) {
+        if let Some(waits) = self.waits.get_mut(index(rank)) {
+            waits.polled.retain(|other| *other != key);
+        }
+        self.stop(rank, key);
+    }
+
+    /// The rank no longer waits for it. That it has polled is remembered: whoever makes a
+    /// new future for each poll would otherwise be woken for ever.
+    fn stop(&mut self, rank: WorldRank, key: Key) {
         let Some(waits) = self.waits.get_mut(index(rank)) else { return };
-        waits.polled.retain(|other| *other != key);
         let before = waits.asleep.len();
         waits.asleep.retain(|(other, _)| *other != key);
         if waits.asleep.len() != before {
@@ -145,8 +173,11 @@ impl Hub {
     ) -> Result<(), Error> {
         let (rank, start) = (awaited.rank(), Instant::now());
         let mut state = self.lock();
-        awaited.register(&mut state, &Waker::from(Arc::new(Unpark(thread::current()))));
-        if let Some(wait) = awaited.wait(&state) {
+        awaited.register(&mut state, Waker::from(Arc::new(Unpark(thread::current()))));
+        // A wait that ends by itself keeps nobody from going on.
+        if deadline.is_none()
+            && let Some(wait) = awaited.wait(&state)
+        {
             state.fall_asleep(rank, awaited.key(), wait);
         }
         self.settle(state, Changes::default());
@@ -177,16 +208,19 @@ impl Hub {
         awaited: &impl Awaited,
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), Error>> {
-        let (rank, key) = (awaited.rank(), awaited.key());
+        let (rank, key, waker) = (awaited.rank(), awaited.key(), cx.waker().clone());
         let mut state = self.lock();
         if !awaited.is_over() {
-            awaited.register(&mut state, cx.waker());
-            if state.is_first_poll(rank, key) {
-                cx.waker().wake_by_ref();
-            } else if let Some(wait) = awaited.wait(&state) {
+            let unused = awaited.register(&mut state, waker);
+            let first = state.is_first_poll(rank, key);
+            if let Some(wait) = awaited.wait(&state).filter(|_| !first) {
                 state.fall_asleep(rank, key, wait);
             }
             self.settle(state, Changes::default());
+            drop(unused);
+            if first {
+                cx.waker().wake_by_ref();
+            }
             state = self.lock();
         }
         if !awaited.is_over() {
@@ -198,7 +232,7 @@ impl Hub {
 
     /// A task no longer waits for it.
     pub(crate) fn stop_waiting(&self, awaited: &impl Awaited) {
-        self.lock().wake_up(awaited.rank(), awaited.key());
+        self.lock().stop(awaited.rank(), awaited.key());
     }
 }
 

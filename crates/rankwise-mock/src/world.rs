@@ -157,6 +157,7 @@ impl Hub {
             state.matcher.last_words(rank, words);
         }
         state.matcher.end(rank, how);
+        state.ended.insert(rank, "given up: its program is over".to_owned());
         self.settle(state, Changes::default());
     }
 }

@@ -80,7 +80,7 @@ impl Outlook {
             }
         }
         let needs = needs_of(matcher, &nodes, &fates);
-        let possible = possible(&needs, &fates);
+        let possible = possible(&needs, &fates, nodes.ranks);
         let mut hopeless = vec![true; nodes.all];
         for node in &possible {
             if let Some(hopeless) = hopeless.get_mut(*node) {

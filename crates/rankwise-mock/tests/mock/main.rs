@@ -3,6 +3,7 @@
 mod blame;
 mod calls;
 mod hazards;
+mod hostile;
 mod leaks;
 mod mismatches;
 mod order;

@@ -143,6 +143,25 @@ fn tasks_that_wait_in_a_circle_are_told() {
     assert!(first.report().is_some(), "{first}");
 }
 
+/// Two branches that both wait for what can never come are a circle all the same.
+#[test]
+fn a_circle_through_several_branches_is_told() {
+    let ended = in_time(|| {
+        let tasks = World::of(2).communicators().into_iter().map(|comm| async move {
+            let peer = comm.ranks().rank(1 - comm.rank().index()).expect("in the group");
+            let other = comm.new_stream()?;
+            let (mut x, mut y) = (comm.buffer::<i32>(1)?, comm.buffer::<i32>(1)?);
+            comm.recv(peer, &mut x)?;
+            comm.on(&other).recv(peer, &mut y)?;
+            join(comm.stream().fence()?, other.fence()?).await
+        });
+        run_all(tasks.collect())
+    });
+    let error = ended[0].clone().expect_err("a circle");
+    assert_eq!(ended[1], Err(error.clone()));
+    assert!(error.report().is_some(), "{error}");
+}
+
 /// Both branches of a task have their turn before it counts as waiting.
 #[test]
 fn a_task_with_two_branches_is_not_accused_too_early() {

@@ -270,6 +270,12 @@ impl Matcher {
         }
     }
 
+    /// Says that a rank has been given a report otherwise than by a verdict or a refusal
+    /// of this matcher. If it ends then, those who wait for it get the same report.
+    pub fn inform(&mut self, rank: WorldRank, report: &Arc<Report>) {
+        self.tell(rank, report, None);
+    }
+
     /// Records that a rank has been given a report; only the first counts.
     pub(crate) fn tell(&mut self, rank: WorldRank, report: &Arc<Report>, place: Option<Call>) {
         if let Some(participant) = self.rank_mut(rank) {

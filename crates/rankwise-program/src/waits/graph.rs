@@ -29,7 +29,7 @@ pub(super) struct Nodes {
     pub(super) instances: usize,
     /// Per stream: the node of its first open item.
     pub(super) streams: Vec<usize>,
-    ranks: usize,
+    pub(super) ranks: usize,
     pub(super) all: usize,
 }
 
@@ -185,27 +185,41 @@ pub(super) fn needs_of(
             Drivers::One => &rank.waits,
             Drivers::Many => &[],
         };
-        needs.push(waits.iter().filter_map(|wait| nodes.wait(matcher, *wait)));
+        // A wait that is over lets its rank go on.
+        let all_open = waits.iter().all(|wait| nodes.wait(matcher, *wait).is_some());
+        let open = waits.iter().filter(|_| all_open);
+        needs.push(open.filter_map(|wait| nodes.wait(matcher, *wait)));
     }
     needs
 }
 
 /// The least set of nodes that contains each node whose needs it contains; each comes
-/// after its needs.
-pub(super) fn possible(needs: &Needs, fates: &[Option<(InstanceId, Fate)>]) -> Vec<usize> {
+/// after its needs. Of a rank, the nodes from `ranks` on, one need is enough: whichever of
+/// its waits ends may let it go on.
+pub(super) fn possible(
+    needs: &Needs,
+    fates: &[Option<(InstanceId, Fate)>],
+    ranks: usize,
+) -> Vec<usize> {
     let reversed = needs.reversed();
     let never = |node: usize| match fates.get(node) {
         Some(Some((_, fate))) => !matches!(fate, Fate::Ordinary),
         _ => false,
     };
-    let mut unmet: Vec<u64> = (0..needs.nodes()).map(|node| widen(needs.of(node).len())).collect();
+    let needed = |node: usize| {
+        let all = widen(needs.of(node).len());
+        if node < ranks { all } else { all.min(1) }
+    };
+    let mut unmet: Vec<u64> = (0..needs.nodes()).map(needed).collect();
     let mut possible = Vec::new();
     let mut found: Vec<usize> =
         (0..needs.nodes()).filter(|node| needs.of(*node).is_empty() && !never(*node)).collect();
     while let Some(node) = found.pop() {
         possible.push(node);
         for needing in reversed.get(node).into_iter().flatten() {
-            let Some(unmet) = unmet.get_mut(*needing) else { continue };
+            let Some(unmet) = unmet.get_mut(*needing).filter(|unmet| **unmet > 0) else {
+                continue; // found already
+            };
             *unmet = unmet.saturating_sub(1);
             if *unmet == 0 && !never(*needing) {
                 found.push(*needing);
