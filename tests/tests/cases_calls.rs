@@ -343,6 +343,201 @@ fn d06_untagged_metrics_mix_and_tagged_ones_are_refused() {
 fn one_sum(comm: &Comm, value: f32, tag: Option<&str>) -> Result<f32, Error> {
     let mut x = comm.buffer::<f32>(1)?;
     comm.stream().write(&mut x, &[value])?;
+    let tag = tag.map(rankwise_program::Tag::new);
+    let on = comm.on(comm.stream());
+    let on = tag.as_ref().map_or(on, |tag| on.tagged(tag));
+    on.all_reduce_in_place(Reduction::Sum, &mut x)?;
+    Ok(comm.stream().read(&x)?[0])
+}
+
+#[test]
+fn d19_bf16_that_meets_f32_is_a_mismatch_of_type_though_the_counts_agree() {
+    let case = expected("d19-bf16-meets-f32-silently");
+    let is_bf16 = |rank: u32| case["dtypes"]["bf16"].as_array().unwrap().contains(&rank.into());
+    let odd = (0..3).map(is_bf16).collect::<Vec<_>>();
+    assert_eq!(odd, [true, false, false]);
+
+    let ended = in_time(move || {
+        World::of(3).run(|comm| sum_of_tenths(comm, odd[comm.rank().index() as usize]))
+    });
+    let errors: Vec<Error> = ended.into_iter().map(|ended| ended.unwrap_err()).collect();
+    assert!(errors.iter().all(|error| *error == errors[0]), "one report: {errors:#?}");
+    let report = errors[0].report().unwrap();
+    assert_eq!(case["verdict"], "dtype_mismatch");
+    assert_eq!(report.kind, Kind::Mismatch);
+    assert_eq!(report.aspects, Aspects::NONE.with(Aspect::ElementType), "and nothing else");
+    for side in &report.sides {
+        let call = side.signature.payload().unwrap();
+        assert_eq!(call.count, 1);
+        let ranks: Vec<u32> = side.members.iter().map(|member| member.world.index()).collect();
+        assert_eq!(case["dtypes"][call.dtype.name()], Value::from(ranks));
+    }
+    assert_eq!(report.sides.len(), 2);
+    assert_eq!(report.outliers.iter().map(|rank| rank.index()).collect::<Vec<_>>(), [0]);
+
+    // After casting there is something to add up.
+    for sum in run(3, |comm| sum_of_tenths(comm, false)) {
+        let wanted = case["correct_sum_after_casting"].as_f64().unwrap();
+        assert!((f64::from(sum) - wanted).abs() < 1e-7, "{sum}");
+    }
+}
+
+/// A row of g02: the operation and both lengths on the root, rank 0.
+fn row(row: &Value) -> (&str, usize, usize) {
+    let length = |names: [&str; 2]| {
+        // A buffer that is not there is one without elements.
+        let length = names.iter().find_map(|name| row[name].as_u64()).unwrap_or(0);
+        usize::try_from(length).unwrap()
+    };
+    let operation = row["op"].as_str().unwrap();
+    (operation, length(["send", "root_send"]), length(["recv", "root_recv"]))
+}
+
+/// The call of g02 with such lengths; the root is rank 0. What is left.
+fn call(comm: &Comm, operation: &str, send: usize, recv: usize) -> Result<Vec<f32>, Error> {
+    let root = comm.ranks().first();
+    let mut x = comm.buffer::<f32>(send)?;
+    let mut y = comm.buffer::<f32>(recv)?;
+    comm.stream().write(&mut x, &vec![1.0; send])?;
+    match operation {
+        "all_reduce" => comm.all_reduce(Reduction::Sum, &x, &mut y),
+        "all_gather" => comm.all_gather(&x, &mut y),
+        "reduce_scatter" => comm.reduce_scatter(Reduction::Sum, &x, &mut y),
+        "broadcast" => comm.broadcast(root, &x, &mut y),
+        "reduce" => comm.reduce(Reduction::Sum, root, &x, &mut y),
+        other => panic!("{other} is not in the table"),
+    }?;
+    comm.stream().read(&y)
+}
+
+/// Which rows are refused, for which side, with the length it has and the one it needs.
+const REFUSED: [(&str, usize, usize, Side, u64, u64); 6] = [
+    ("all_reduce", 8, 4, Side::Output, 4, 8),
+    ("all_gather", 8, 8, Side::Output, 8, 32),
+    ("all_gather", 32, 32, Side::Output, 32, 128),
+    ("reduce_scatter", 8, 8, Side::Input, 8, 32),
+    ("broadcast", 4, 8, Side::Output, 8, 4),
+    ("reduce", 8, 0, Side::Output, 0, 8),
+];
+
+#[test]
+fn g02_both_lengths_are_checked_before_anything_is_enqueued() {
+    let case = expected("g02-counts-from-one-buffer-only");
+    assert_eq!(case["world"], 4);
+    let table = case["table"].as_array().unwrap();
+    let mut refused = Vec::new();
+    for entry in table {
+        let (operation, send, recv) = row(entry);
+        if entry["ok"] == true {
+            continue;
+        }
+        let root = World::of(4).communicators().remove(0);
+        let error = call(&root, operation, send, recv).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Caller);
+        let Fault::Length { side, found, needed, .. } = *error.fault() else { panic!("{error}") };
+        refused.push((operation, send, recv, side, found, needed));
+        let words = error.to_string();
+        assert!(words.contains(&format!(" has {found} elements, needs {needed}")), "{words}");
+        for past in ["would_write_past_by", "would_read_past_by"] {
+            if let Some(past) = entry[past].as_u64() {
+                assert_eq!(found.abs_diff(needed), past, "{entry}");
+            }
+        }
+        // Its peers have not come: had it been enqueued, this would not be over.
+        assert!(root.stream().fence().unwrap().is_done());
+    }
+    assert_eq!(refused, REFUSED);
+    assert_eq!(table.len(), 11);
+}
+
+#[test]
+fn g02_lengths_that_fit_run() {
+    let case = expected("g02-counts-from-one-buffer-only");
+    let mut left = Vec::new();
+    for entry in case["table"].as_array().unwrap().iter().filter(|entry| entry["ok"] == true) {
+        let (operation, send, recv) = row(entry);
+        let name = operation.to_owned();
+        let of_root = run(4, move |comm| {
+            let is_root = comm.rank() == comm.ranks().first();
+            // Elsewhere the output of a reduce is not there.
+            let recv = if name == "reduce" && !is_root { 0 } else { recv };
+            call(comm, &name, send, recv)
+        })
+        .remove(0);
+        left.push((operation, of_root));
+    }
+    assert_eq!(
+        left,
+        [
+            ("all_reduce", vec![4.0; 8]),
+            ("all_gather", vec![1.0; 32]),
+            ("reduce_scatter", vec![4.0; 8]),
+            ("reduce", vec![4.0; 8]),
+            ("all_reduce", vec![]),
+        ]
+    );
+}
+
+/// Every call has its own identity: equal and other shapes in a row, one rank slow.
+#[test]
+fn g07_call_k_leaves_the_sum_of_the_inputs_of_call_k() {
+    let case = expected("g07-second-call-reuses-the-first-calls-names");
+    let calls: Vec<(usize, [f32; 2], f32)> = case["calls"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|call| {
+            let number = |value: &Value| narrow(value.as_f64().unwrap());
+            let len = usize::try_from(call["shape"][0].as_u64().unwrap()).unwrap();
+            (len, ["0", "1"].map(|rank| number(&call["inputs"][rank])), number(&call["result"]))
+        })
+        .collect();
+    let wanted: Vec<Vec<f32>> = calls.iter().map(|(len, _, result)| vec![*result; *len]).collect();
+    let left = run(2, move |comm| {
+        let own = usize::try_from(comm.rank().index()).unwrap();
+        let mut left = Vec::new();
+        for (len, inputs, _) in &calls {
+            thread::sleep(Duration::from_millis(if own == 1 { 3 } else { 0 }));
+            let mut x = comm.buffer::<f32>(*len)?;
+            comm.stream().write(&mut x, &vec![inputs[own]; *len])?;
+            comm.all_reduce_in_place(Reduction::Sum, &mut x)?;
+            left.push(x);
+        }
+        left.iter().map(|x| comm.stream().read(x)).collect::<Result<Vec<_>, _>>()
+    });
+    assert_eq!(left, [wanted.clone(), wanted]);
+}
+
+/// Two metrics in another order on one rank: nothing fails, both results are mixtures.
+/// With tags it is a mismatch.
+#[test]
+fn d06_untagged_metrics_mix_and_tagged_ones_are_refused() {
+    let case = expected("d06-same-shape-different-meaning");
+    let metrics = [[("loss", 0.5_f32), ("acc", 0.9)], [("acc", 0.7), ("loss", 1.5)]];
+    let mixed = run(2, move |comm| {
+        let own = metrics[usize::try_from(comm.rank().index()).unwrap()];
+        own.map(|(_, value)| one_sum(comm, value, None)).into_iter().collect::<Result<Vec<_>, _>>()
+    });
+    for rank in &mixed {
+        for (call, sum) in rank.iter().enumerate() {
+            let wanted = case["results_sum"][format!("call_{call}_all_ranks")].as_f64().unwrap();
+            assert!((f64::from(*sum) - wanted).abs() < 1e-6, "{sum} for {wanted}");
+        }
+    }
+    let refused = in_time(move || {
+        World::of(2).run(move |comm| {
+            let [(name, value), _] = metrics[usize::try_from(comm.rank().index()).unwrap()];
+            one_sum(comm, value, Some(name))
+        })
+    });
+    let error = refused[0].clone().unwrap_err();
+    assert_eq!(refused[1], Err(error.clone()));
+    assert_eq!(error.report().unwrap().aspects, Aspects::from_iter([Aspect::Tag]));
+}
+
+fn one_sum(comm: &Comm, value: f32, tag: Option<&str>) -> Result<f32, Error> {
+    let mut x = comm.buffer::<f32>(1)?;
+    comm.stream().write(&mut x, &[value])?;
     match tag.map(rankwise_program::Tag::new) {
         Some(tag) => {
             comm.on(comm.stream()).tagged(&tag).all_reduce_in_place(Reduction::Sum, &mut x)?

@@ -194,10 +194,11 @@ fn a_rank_that_polls_and_goes_on_is_not_accused() {
 #[test]
 fn following_another_world_is_no_wait_of_its_host() {
     rank_0_does(|comm| {
-        let (c, _d) = pair();
-        c.stream().wait_for(&comm.stream().fence().expect("a fence")).expect("another world");
+        let other_world = pair();
+        let fence = comm.stream().fence().expect("a fence");
+        other_world.0.stream().wait_for(&fence).expect("another world");
         thread::sleep(Duration::from_millis(20));
-        std::mem::forget((c, _d));
+        std::mem::forget(other_world);
     });
 }
 
@@ -246,9 +247,8 @@ fn a_report_that_comes_from_a_call_counts_as_told() {
         let ended = in_time(move || {
             World::of(3).run(|comm| {
                 let own = comm.rank().index();
-                let [a, b] = [own < 2, own > 0].map(|joins| {
-                    comm.split(joins.then_some(0), 0).and_then(rankwise_comm::Pending::wait)
-                });
+                let [a, b] = [own < 2, own > 0]
+                    .map(|joins| comm.split(joins.then_some(0), 0).and_then(Pending::wait));
                 let (a, b) = (a?, b?);
                 let pause =
                     |of| thread::sleep(Duration::from_millis(if of == late { 60 } else { 0 }));
@@ -283,8 +283,7 @@ fn a_report_that_comes_from_a_call_counts_as_told() {
 #[test]
 fn a_handle_that_outlives_its_program_is_closed() {
     in_time(|| {
-        let parts =
-            World::of(2).run(|comm| comm.split(Some(0), 0).and_then(rankwise_comm::Pending::wait));
+        let parts = World::of(2).run(|comm| comm.split(Some(0), 0).and_then(Pending::wait));
         for part in parts {
             let part = part.expect("both came").expect("a colour");
             let error = sum(&part, 4).expect_err("its rank has ended");
