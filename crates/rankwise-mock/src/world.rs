@@ -45,7 +45,8 @@ pub struct Panicked {
 }
 
 impl World {
-    /// A world of `ranks` ranks, each driven by one thread or one task.
+    /// A world of `ranks` ranks, each driven by one thread or one task: while that waits
+    /// (without a deadline), the rank is taken for one that can do nothing else.
     pub const fn new(ranks: GroupSize) -> Self {
         Self { ranks, drivers: Drivers::One }
     }

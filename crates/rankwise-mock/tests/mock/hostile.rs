@@ -132,18 +132,24 @@ fn a_stream_follows_its_own_world_through_a_layer() {
 #[test]
 fn a_world_may_end_while_another_follows_it() {
     in_time(|| {
-        let ((a, b), (c, d)) = (pair(), pair());
-        let [s, s3] = [a.new_stream().expect("a stream"), a.new_stream().expect("a stream")];
-        let (mut x, mut z) = (a.buffer::<i32>(1).expect("room"), a.buffer::<i32>(1).expect("room"));
-        let y = b.buffer::<i32>(1).expect("room");
-        a.on(&s).recv(rank(&a, 1), &mut x).expect("enqueued");
-        a.on(&s3).recv(rank(&a, 1), &mut z).expect("enqueued");
-        let t = c.new_stream().expect("a stream");
-        s.wait_for(&t.fence().expect("a fence")).expect("another world");
-        c.stream().wait_for(&s3.fence().expect("a fence")).expect("another world");
-        drop((t, c, d));
-        b.send(rank(&b, 0), &y).expect("enqueued");
-        s.fence().expect("a fence").wait().expect("it goes on");
+        let (own, peer) = pair();
+        let other_world = pair();
+        let (stream, followed) =
+            (own.new_stream().expect("a stream"), own.new_stream().expect("a stream"));
+        let mut first = own.buffer::<i32>(1).expect("room");
+        let mut second = own.buffer::<i32>(1).expect("room");
+        own.on(&stream).recv(rank(&own, 1), &mut first).expect("enqueued");
+        own.on(&followed).recv(rank(&own, 1), &mut second).expect("enqueued");
+        let theirs = other_world.0.new_stream().expect("a stream");
+        stream.wait_for(&theirs.fence().expect("a fence")).expect("another world");
+        let fence = followed.fence().expect("a fence");
+        other_world.0.stream().wait_for(&fence).expect("another world");
+        drop((fence, theirs, other_world));
+        let sent = peer.buffer::<i32>(1).expect("room");
+        peer.send(rank(&peer, 0), &sent).expect("enqueued");
+        peer.send(rank(&peer, 0), &sent).expect("enqueued");
+        stream.fence().expect("a fence").wait().expect("it goes on");
+        followed.fence().expect("a fence").wait().expect("it goes on");
     });
 }
 
