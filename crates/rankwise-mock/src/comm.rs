@@ -40,7 +40,7 @@ pub struct Comm {
 impl Comm {
     pub(crate) fn new(hub: &Arc<Hub>, world_rank: WorldRank, joined: Joined) -> Self {
         let Joined { comm: id, name, group, rank } = joined;
-        let stream = Stream::new(hub, world_rank, &format!("{name}#0"));
+        let stream = Stream::new(hub, world_rank, id, &format!("{name}#0"));
         let streams = AtomicUsize::new(1);
         Self { hub: Arc::clone(hub), id, name, group, rank, world_rank, stream, streams }
     }
@@ -114,7 +114,7 @@ impl Communicator for Comm {
 
     fn new_stream(&self) -> Result<Stream, Error> {
         let number = self.streams.fetch_add(1, Ordering::Relaxed);
-        Ok(Stream::new(&self.hub, self.world_rank, &format!("{}#{number}", self.name)))
+        Ok(Stream::new(&self.hub, self.world_rank, self.id, &format!("{}#{number}", self.name)))
     }
 
     fn allocate(&self, bytes: usize) -> Result<HostMemory, Error> {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Waker;
 
 use rankwise_comm::{Error, Fence};
-use rankwise_program::{InstanceId, Point, StreamId};
+use rankwise_program::{CommId, InstanceId, Point, StreamId};
 use rankwise_topology::WorldRank;
 
 use crate::clock::Clock;
@@ -66,6 +66,8 @@ impl Progress {
 /// A stream's queue. Everything here is guarded by the hub's lock, `progress` apart.
 pub(crate) struct Lane {
     pub(crate) rank: WorldRank,
+    /// The communicator that it was made by.
+    pub(crate) comm: CommId,
     pub(crate) name: Arc<str>,
     pub(crate) stream: StreamId,
     pub(crate) progress: Arc<Progress>,
@@ -107,9 +109,10 @@ pub(crate) enum Act {
 }
 
 impl Lane {
-    pub(crate) fn new(rank: WorldRank, name: Arc<str>, stream: StreamId) -> Self {
+    pub(crate) fn new(rank: WorldRank, comm: CommId, name: Arc<str>, stream: StreamId) -> Self {
         Self {
             rank,
+            comm,
             name,
             stream,
             progress: Arc::default(),

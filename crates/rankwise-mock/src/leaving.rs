@@ -12,22 +12,25 @@ use crate::lane::Act;
 use crate::point::Place;
 
 impl Hub {
-    /// The ends of what the rank has enqueued on a communicator, stream by stream.
+    /// The ends of what the rank has enqueued by way of a communicator: everything on the
+    /// streams that it has made, and its calls on those of others.
     pub(crate) fn fences_of(self: &Arc<Self>, comm: CommId, rank: WorldRank) -> Vec<Fence> {
         let state = self.lock();
         let mut fences = Vec::new();
         for (at, lane) in state.lanes.iter().enumerate().filter(|(_, lane)| lane.rank == rank) {
-            let last = lane.queue.iter().rev().find(|item| match &item.act {
+            let calls = lane.queue.iter().rev().find(|item| match &item.act {
                 Act::Calls { instances, .. } => {
                     instances.iter().any(|id| state.has_seat(*id, comm, at, item.ticket))
                 }
                 _ => false,
             });
+            let last = calls.map(|item| item.ticket);
+            let last = if lane.comm == comm { Some(lane.enqueued) } else { last };
             let Some(last) = last else { continue };
             let (hub, progress) = (Arc::clone(self), Arc::clone(&lane.progress));
             let place: Arc<dyn Completion> =
                 Arc::new(Place { hub, rank, lane: at, progress, clock: Clock::default(), from: 0 });
-            fences.push(Fence::new(place, last.ticket));
+            fences.push(Fence::new(place, last));
         }
         fences
     }

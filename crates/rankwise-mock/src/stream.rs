@@ -5,6 +5,7 @@ use core::ops::Range;
 use std::sync::{Arc, MutexGuard};
 
 use rankwise_comm::{DeviceOrdinal, Dyn, Error, Fault, Fence, Memory, Pending, View, ViewMut};
+use rankwise_program::CommId;
 use rankwise_topology::WorldRank;
 
 use crate::clock::Clock;
@@ -25,10 +26,10 @@ pub struct Stream {
 }
 
 impl Stream {
-    pub(crate) fn new(hub: &Arc<Hub>, rank: WorldRank, name: &str) -> Self {
+    pub(crate) fn new(hub: &Arc<Hub>, rank: WorldRank, comm: CommId, name: &str) -> Self {
         let mut state = hub.lock();
         let stream = state.matcher.add_stream(rank, name);
-        let lane = Lane::new(rank, name.into(), stream);
+        let lane = Lane::new(rank, comm, name.into(), stream);
         let progress = Arc::clone(&lane.progress);
         let at = state.lanes.len();
         state.lanes.push(lane);

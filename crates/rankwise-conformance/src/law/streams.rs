@@ -1,5 +1,7 @@
 //! Laws of streams and fences.
 
+use core::time::Duration;
+
 use rankwise_comm::{Buffer, Calls, Communicator, Fault, Stream};
 use rankwise_model::{Operation, Reduction};
 
@@ -8,6 +10,9 @@ use super::numbers::{blank, contribution, contributions, equal, holds, model_at,
 use crate::defect::Defect;
 
 const SUM: Operation = Operation::AllReduce { reduction: Reduction::Sum };
+
+/// How much later a rank comes that is to be late.
+const LATE: Duration = Duration::from_millis(5);
 
 /// The sum over all ranks of the call that is numbered `call`.
 fn sum_of<C: Communicator>(comm: &C, call: u32) -> Result<Vec<i32>, Defect> {
@@ -72,7 +77,7 @@ pub(super) fn fence_not_early<C: Communicator>(comm: &C, around: &Around) -> Res
             if fence.is_done() {
                 return Err(Defect::new("a fence was passed before rank 0 had made the call"));
             }
-            match fence.wait_within(core::time::Duration::from_millis(20)) {
+            match fence.wait_within(Duration::from_millis(20)) {
                 Err(error) if matches!(error.fault(), Fault::TimedOut { .. }) => Ok(()),
                 Err(error) => Err(Defect::from(error)),
                 Ok(()) => {
@@ -152,7 +157,13 @@ pub(super) fn read_waits_for_writer<C: Communicator>(
     held_back(
         comm,
         around,
-        || Ok(comm.on(&other).all_reduce(Reduction::Sum, &x, &mut y)?),
+        || {
+            // The last to come lets its peers start to read: whoever does not wait is early.
+            if comm.rank() == comm.ranks().first() {
+                std::thread::sleep(LATE);
+            }
+            Ok(comm.on(&other).all_reduce(Reduction::Sum, &x, &mut y)?)
+        },
         |()| Ok(()),
     )?;
     // Read through the stream that had nothing to do with it.
