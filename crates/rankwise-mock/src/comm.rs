@@ -21,6 +21,7 @@ use crate::instance::Splitting;
 use crate::memory::HostMemory;
 use crate::split::{Claim, Joined, Slot, SplitSeat, SplitWait};
 use crate::stream::Stream;
+use crate::table::place;
 
 /// One rank's handle on a group of ranks of the mock.
 ///
@@ -135,10 +136,9 @@ impl Communicator for Comm {
         })?;
         let mut state = self.hub.lock();
         state.stir(self.world_rank);
-        if let Err(error) = state.check_open(self.id, self.world_rank, self.rank, &self.name) {
-            state.told(self.world_rank, &error);
-            return Err(error);
-        }
+        state
+            .check_open(self.id, self.world_rank, self.rank, &self.name)
+            .map_err(|error| state.told(self.world_rank, error))?;
         let signature = Signature::split(color, key);
         let entry = Entry { comm: self.id, signature, site: Site::Code(site), tag: None };
         let seat = state
@@ -151,9 +151,8 @@ impl Communicator for Comm {
             .splits
             .entry(seat.instance)
             .or_insert_with(|| Splitting { comm, seats: ranks.ranks().map(|_| None).collect() });
-        let at = usize::try_from(self.rank.index()).unwrap_or(usize::MAX);
-        if let Some(place) = splitting.seats.get_mut(at) {
-            *place = Some(SplitSeat {
+        if let Some(seat) = splitting.seats.get_mut(place(self.rank.index())) {
+            *seat = Some(SplitSeat {
                 rank: self.world_rank,
                 color: signed,
                 key,

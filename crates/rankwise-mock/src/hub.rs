@@ -277,11 +277,17 @@ fn work_through(job: &Job) -> bool {
 }
 
 impl State {
-    /// The rank has been given this error: what it does next, it does because of that.
-    pub(crate) fn told(&mut self, rank: WorldRank, error: &Error) {
+    /// The rank is given this error: what it does next, it does because of that.
+    pub(crate) fn told(&mut self, rank: WorldRank, error: Error) -> Error {
         if let Some(report) = error.report() {
             self.matcher.inform(rank, report);
         }
+        error
+    }
+
+    /// The first item of a lane.
+    pub(crate) fn first_item(&self, lane: usize) -> Option<u64> {
+        self.lanes.get(lane)?.queue.front().map(|item| item.ticket)
     }
 
     /// The next work to be done outside the lock. What needs no work is done at once.
@@ -476,8 +482,8 @@ impl State {
                         changes.garbage.push(item);
                     }
                     for (_, follower) in followers {
-                        let own = self.lanes.get(follower).and_then(|lane| lane.queue.front());
-                        failing.extend(own.map(|item| Failing::Lane(follower, item.ticket)));
+                        let own = self.first_item(follower);
+                        failing.extend(own.map(|ticket| Failing::Lane(follower, ticket)));
                     }
                 }
             }

@@ -10,6 +10,7 @@ use rankwise_program::Verb;
 use crate::engine::{Job, Seat, Span};
 use crate::memory::Block;
 use crate::split::SplitSeat;
+use crate::table::place;
 
 /// One collective or message of all its ranks.
 pub(crate) struct Instance {
@@ -67,8 +68,8 @@ impl Seating {
             Verb::Recv { .. } => Self { layout: message()?, needed: 2, seat: 1 },
             _ => Self {
                 layout: *call.layout(),
-                needed: index(call.layout().ranks().get()),
-                seat: index(call.rank().index()),
+                needed: place(call.layout().ranks().get()),
+                seat: place(call.rank().index()),
             },
         })
     }
@@ -79,10 +80,6 @@ const PAIR: GroupSize = match GroupSize::new(2) {
     Some(pair) => pair,
     None => GroupSize::ONE,
 };
-
-fn index(rank: u32) -> usize {
-    usize::try_from(rank).unwrap_or(usize::MAX)
-}
 
 impl Instance {
     pub(crate) fn new(layout: Layout, dtype: Dtype, needed: usize) -> Self {

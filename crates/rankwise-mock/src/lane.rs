@@ -131,6 +131,13 @@ impl Lane {
         self.failure.as_ref().filter(|(from, _)| *from <= ticket).map(|(_, error)| error)
     }
 
+    /// The last place up to an item that the matcher knows of; `None` if no peer is needed
+    /// for it.
+    pub(crate) fn point_upto(&self, ticket: u64) -> Option<Point> {
+        let upto = self.queue.iter().take_while(|item| item.ticket <= ticket);
+        upto.filter_map(|item| item.point).last()
+    }
+
     /// Appends an item and numbers it.
     pub(crate) fn push(&mut self, point: Option<Point>, act: Act) -> u64 {
         self.enqueued = self.enqueued.saturating_add(1);

@@ -111,8 +111,7 @@ impl State {
                 changes.garbage.push(item);
             }
             for (_, follower) in followers {
-                let own = self.lanes.get(follower).and_then(|lane| lane.queue.front());
-                withdrawn.extend(own.map(|item| (follower, item.ticket)));
+                withdrawn.extend(self.first_item(follower).map(|ticket| (follower, ticket)));
             }
         }
     }

@@ -71,6 +71,7 @@ mod point;
 mod split;
 mod stream;
 mod submit;
+mod table;
 mod uses;
 mod waits;
 mod world;

@@ -118,16 +118,13 @@ impl Awaited for Item<'_> {
     }
 
     fn wait(&self, state: &State) -> Option<Wait> {
-        let lane = state.lanes.get(self.place.lane)?;
-        let upto = lane.queue.iter().take_while(|item| item.ticket <= self.ticket);
-        upto.filter_map(|item| item.point).last().map(Wait::Point)
+        state.lanes.get(self.place.lane)?.point_upto(self.ticket).map(Wait::Point)
     }
 
     fn outcome(&self, state: &mut State) -> Result<(), Error> {
         let failure = |lane: &crate::lane::Lane| lane.failure_of(self.ticket).cloned();
         if let Some(error) = state.lanes.get(self.place.lane).and_then(failure) {
-            state.told(self.place.rank, &error);
-            return Err(error);
+            return Err(state.told(self.place.rank, error));
         }
         self.place.progress.learn(self.ticket);
         for (lane, ticket) in self.place.clock.each() {

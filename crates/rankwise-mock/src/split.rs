@@ -12,6 +12,7 @@ use rankwise_topology::{Group, Partition, World, WorldRank};
 
 use crate::hub::{Changes, Hub, State};
 use crate::instance::Splitting;
+use crate::table::place;
 use crate::waits::{Awaited, Key};
 
 /// What a rank is given: its new communicator, or none.
@@ -106,16 +107,16 @@ impl State {
             let world_ranks: Option<Vec<_>> = children
                 .members()
                 .iter()
-                .map(|child| parent.members().get(index(child.index())).map(|rank| rank.index()))
+                .map(|child| parent.members().get(place(child.index())).map(|rank| rank.index()))
                 .collect();
             let group = world_ranks.and_then(|ranks| Group::new(parent.world(), ranks).ok());
             let Some(group) = group else { continue };
-            let first = children.members().first().map_or(0, |child| index(child.index()));
+            let first = children.members().first().map_or(0, |child| place(child.index()));
             let color = by.get(first).and_then(|(color, _)| *color).unwrap_or_default();
             let name: Arc<str> = format!("{parent_name}/color {color}").into();
             let comm = self.matcher.add_communicator(Arc::clone(&name), &group);
             for (child, rank) in children.members().iter().zip(children.size().ranks()) {
-                if let Some(slot) = joined.get_mut(index(child.index())) {
+                if let Some(slot) = joined.get_mut(place(child.index())) {
                     let (name, group) = (Arc::clone(&name), group.clone());
                     *slot = Some(Joined { comm, name, group, rank });
                 }
@@ -217,13 +218,6 @@ impl Awaited for SplitWait {
 
     fn outcome(&self, state: &mut State) -> Result<(), Error> {
         let outcome = self.slot.outcome().map_or(Ok(()), |given| given.map(|_| ()));
-        if let Err(error) = &outcome {
-            state.told(self.rank, error);
-        }
-        outcome
+        outcome.map_err(|error| state.told(self.rank, error))
     }
-}
-
-fn index(rank: u32) -> usize {
-    usize::try_from(rank).unwrap_or(usize::MAX)
 }

@@ -55,11 +55,10 @@ impl Stream {
         let mut state = self.hub().lock();
         state.stir(self.rank());
         let failure = state.lanes.get(self.lane()).and_then(|lane| lane.failure.as_ref());
-        if let Some(error) = failure.map(|(_, error)| error.clone()) {
-            state.told(self.rank(), &error);
-            return Err(error);
+        match failure.map(|(_, error)| error.clone()) {
+            Some(error) => Err(state.told(self.rank(), error)),
+            None => Ok(state),
         }
-        Ok(state)
     }
 
     fn block<'m>(&self, memory: &'m HostMemory) -> Result<&'m Arc<Block>, Error> {
@@ -91,7 +90,7 @@ impl Stream {
         if let After::LastWriters = after {
             state.follow_writers(lane, block, range)?;
         }
-        state.note_use(self.rank(), block, lane, range, Access::Read, what)?;
+        state.use_by_host(self.rank(), block, lane, range, Access::Read, what)?;
         let landing = Arc::new(Landing::new(range.len()));
         let (block, at) = (Arc::clone(block), range.start);
         let act = Act::Fetch { block, at, landing: Arc::clone(&landing) };
@@ -164,7 +163,7 @@ impl rankwise_comm::Stream for Stream {
         let block = self.block(view.memory())?;
         let state = self.open()?;
         let (lane, what) = (self.lane(), What::HostWrite);
-        state.note_use(self.rank(), block, lane, &range, Access::Write, what)?;
+        state.use_by_host(self.rank(), block, lane, &range, Access::Write, what)?;
         let (block, at, bytes) = (Arc::clone(block), range.start, bytes.into());
         self.enqueue(state, Act::Write { block, at, bytes });
         Ok(())
@@ -193,8 +192,7 @@ impl State {
     pub(crate) fn follow(&mut self, lane: usize, other: usize, ticket: u64) -> Result<(), Error> {
         let Some(followed) = self.lanes.get(other) else { return Ok(()) };
         // The matcher counts only what peers take part in.
-        let upto = followed.queue.iter().take_while(|item| item.ticket <= ticket);
-        let on = upto.filter_map(|item| item.point).last();
+        let on = followed.point_upto(ticket);
         let Some(stream) = self.lanes.get(lane).map(|lane| lane.stream) else { return Ok(()) };
         let point =
             match on {
@@ -206,10 +204,7 @@ impl State {
         let mut clock = self.lanes.get_mut(lane).map(|lane| core::mem::take(&mut lane.clock));
         if let Some(clock) = &mut clock {
             clock.advance(other, ticket);
-            clock.forget(|other, ticket| {
-                let other = self.lanes.get(other);
-                other.is_some_and(|other| other.progress.is_known(ticket))
-            });
+            clock.forget(|other, ticket| self.is_known(other, ticket));
         }
         if let Some(lane) = self.lanes.get_mut(lane) {
             lane.clock = clock.unwrap_or_default();
@@ -238,7 +233,13 @@ impl State {
     fn is_before(&self, lane: usize, other: usize, ticket: u64) -> bool {
         lane == other
             || self.lanes.get(lane).is_some_and(|lane| lane.clock.covers(other, ticket))
-            || self.lanes.get(other).is_some_and(|other| other.progress.is_known(ticket))
+            || self.is_known(other, ticket)
+    }
+
+    /// Whether the host knows that item `ticket` of `lane` is over: then it is ordered
+    /// before everything to come.
+    fn is_known(&self, lane: usize, ticket: u64) -> bool {
+        self.lanes.get(lane).is_some_and(|lane| lane.progress.is_known(ticket))
     }
 
     /// The use that the next item of `lane` would make, if nothing unordered conflicts.
@@ -256,8 +257,16 @@ impl State {
         Fault::Hazard { earlier, later, bytes, rank: rank.index() }.into()
     }
 
-    /// Notes the use that the next item of `lane` makes, or refuses it.
-    pub(crate) fn note_use(
+    /// Notes a use that has been checked.
+    pub(crate) fn note_use(&self, block: &Block, new: Use) {
+        let lane = new.lane;
+        let before = |earlier: &Use| self.is_before(lane, earlier.lane, earlier.ticket);
+        let is_over = |earlier: &Use| self.is_known(earlier.lane, earlier.ticket);
+        block.uses().note(new, before, is_over);
+    }
+
+    /// Notes the host's use of some bytes by the next item of `lane`, or refuses it.
+    fn use_by_host(
         &self,
         rank: WorldRank,
         block: &Block,
@@ -271,13 +280,7 @@ impl State {
         }
         let new = self.next_use(lane, range, access, what);
         self.check_use(rank, block, &new)?;
-        let before = |earlier: &Use| self.is_before(lane, earlier.lane, earlier.ticket);
-        // Whatever the host knows to be over is ordered before everything to come.
-        let is_over = |earlier: &Use| {
-            let lane = self.lanes.get(earlier.lane);
-            lane.is_some_and(|lane| lane.progress.is_known(earlier.ticket))
-        };
-        block.uses().note(new, before, is_over);
+        self.note_use(block, new);
         Ok(())
     }
 

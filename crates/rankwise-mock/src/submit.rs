@@ -48,10 +48,11 @@ pub(crate) fn enqueue(calls: Vec<Prepared<'_>>) -> Result<(), Error> {
     let mut uses = Vec::new();
     for (number, unit) in units.iter().enumerate() {
         state.stir(unit.rank);
-        if let Err(error) = state.check(unit, number, &mut uses) {
-            state.told(unit.rank, &error);
-            return Err(error);
-        }
+        state.check(unit, number, &mut uses).map_err(|error| state.told(unit.rank, error))?;
+    }
+    // Before anything is enqueued: no item may touch bytes without its use being known.
+    for (block, _, new) in uses {
+        state.note_use(&block, new);
     }
     let mut changes = Changes::default();
     for unit in units {
@@ -124,7 +125,7 @@ fn units<'p>(hub: &Arc<Hub>, calls: Vec<Prepared<'p>>) -> Result<Vec<Unit<'p>>, 
 }
 
 /// A use of bytes by one call of a submission: which block, which call.
-type OwnUse = (*const Block, (usize, usize), Use);
+type OwnUse = (Arc<Block>, (usize, usize), Use);
 
 impl State {
     /// Why a rank can call nothing more on a communicator, if so.
@@ -156,14 +157,14 @@ impl State {
             for (block, bytes, access) in call.sides() {
                 let new = self.next_use(unit.lane, &bytes, access, call.what);
                 self.check_use(unit.rank, block, &new)?;
-                let (block, call) = (Arc::as_ptr(block), (number, position));
+                let call = (number, position);
                 let beside = uses.iter().find(|(other, whose, earlier)| {
-                    *other == block && *whose != call && earlier.conflicts_with(&new)
+                    Arc::ptr_eq(other, block) && *whose != call && earlier.conflicts_with(&new)
                 });
                 if let Some((_, _, earlier)) = beside {
                     return Err(self.hazard(unit.rank, earlier, &new));
                 }
-                uses.push((block, call, new));
+                uses.push((Arc::clone(block), call, new));
             }
         }
         Ok(())
@@ -181,11 +182,6 @@ impl State {
             .post(unit.rank, stream, &entries, &mut seats)
             .map_err(|refused| internal(refused.to_string()))?;
 
-        for call in &unit.calls {
-            for (block, bytes, access) in call.sides() {
-                self.note_use(unit.rank, block, unit.lane, &bytes, access, call.what)?;
-            }
-        }
         let mut instances = Vec::with_capacity(seats.len());
         let ticket = self.lanes.get(unit.lane).map_or(0, |lane| lane.enqueued).saturating_add(1);
         for (call, seat) in unit.calls.into_iter().zip(&seats) {

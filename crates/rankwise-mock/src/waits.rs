@@ -17,6 +17,7 @@ use rankwise_program::{Drivers, InstanceId, Wait};
 use rankwise_topology::WorldRank;
 
 use crate::hub::{Changes, Hub, State};
+use crate::table::place;
 
 /// Something a rank waits for.
 pub(crate) trait Awaited {
@@ -67,7 +68,7 @@ impl Waits {
 impl State {
     /// Tells the matcher what the rank is doing. Any of several waits may let it go on.
     fn tell(&mut self, rank: WorldRank) {
-        let Some(waits) = self.waits.get(index(rank)) else { return };
+        let Some(waits) = self.waits.get(place(rank.index())) else { return };
         self.matcher.resume(rank);
         if waits.drivers == Drivers::One && !waits.stirred {
             for (_, wait) in &waits.asleep {
@@ -77,7 +78,7 @@ impl State {
     }
 
     fn fall_asleep(&mut self, rank: WorldRank, key: Key, wait: Wait) {
-        let Some(waits) = self.waits.get_mut(index(rank)) else { return };
+        let Some(waits) = self.waits.get_mut(place(rank.index())) else { return };
         let known = waits.asleep.iter().any(|(other, _)| *other == key);
         if !known {
             waits.asleep.push((key, wait));
@@ -90,7 +91,7 @@ impl State {
 
     /// The rank has called something: it is not asleep, whatever its tasks wait for.
     pub(crate) fn stir(&mut self, rank: WorldRank) {
-        if let Some(waits) = self.waits.get_mut(index(rank))
+        if let Some(waits) = self.waits.get_mut(place(rank.index()))
             && !waits.asleep.is_empty()
             && !waits.stirred
         {
@@ -101,7 +102,7 @@ impl State {
 
     /// What the rank waited for is over.
     fn wake_up(&mut self, rank: WorldRank, key: Key) {
-        if let Some(waits) = self.waits.get_mut(index(rank)) {
+        if let Some(waits) = self.waits.get_mut(place(rank.index())) {
             waits.polled.retain(|other| *other != key);
         }
         self.stop(rank, key);
@@ -110,7 +111,7 @@ impl State {
     /// The rank no longer waits for it. That it has polled is remembered: whoever makes a
     /// new future for each poll would otherwise be woken for ever.
     fn stop(&mut self, rank: WorldRank, key: Key) {
-        let Some(waits) = self.waits.get_mut(index(rank)) else { return };
+        let Some(waits) = self.waits.get_mut(place(rank.index())) else { return };
         let before = waits.asleep.len();
         waits.asleep.retain(|(other, _)| *other != key);
         if waits.asleep.len() != before {
@@ -120,7 +121,7 @@ impl State {
 
     /// Whether this is the first time that the rank polls for it.
     fn is_first_poll(&mut self, rank: WorldRank, key: Key) -> bool {
-        let Some(waits) = self.waits.get_mut(index(rank)) else { return false };
+        let Some(waits) = self.waits.get_mut(place(rank.index())) else { return false };
         let first = !waits.polled.contains(&key);
         if first {
             waits.polled.push(key);
@@ -247,8 +248,4 @@ impl Wake for Unpark {
     fn wake_by_ref(self: &Arc<Self>) {
         self.0.unpark();
     }
-}
-
-fn index(rank: WorldRank) -> usize {
-    usize::try_from(rank.index()).unwrap_or(usize::MAX)
 }
