@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use nccl_sys::{ncclComm_t, ncclDataType_t, ncclRedOp_t, ncclResult_t, ncclScalarResidence_t};
+use rankwise_comm::bytes::{element_at, width};
 use rankwise_model::{Dtype, Reduction, Scalar};
 
 use crate::abi::{answer, put};
@@ -63,16 +64,14 @@ pub(crate) unsafe extern "C" fn ncclRedOpCreatePreMulSum(
             return refuse(ncclResult_t::ncclInvalidUsage, why);
         }
         let dtype = names::dtype(WHAT, dtype)?;
-        let width = usize::try_from(dtype.bytes()).unwrap_or(8).min(8);
+        let width = width(dtype).min(8);
         let mut bytes = [0; 8];
-        let skipped = if cfg!(target_endian = "big") { 8 - width } else { 0 };
         // SAFETY: the caller's scalar, as long as its type, by the contract of this call;
-        // the array is eight bytes long and no type is longer.
-        unsafe {
-            let to: *mut u8 = bytes.as_mut_ptr().add(skipped);
-            to.copy_from_nonoverlapping(scalar.cast::<u8>(), width);
-        }
-        let scalar = Scalar::from_bits(dtype, u64::from_ne_bytes(bytes));
+        // the array is eight bytes long and `width` at most that.
+        unsafe { bytes.as_mut_ptr().copy_from_nonoverlapping(scalar.cast::<u8>(), width) };
+        let Some(scalar) = element_at(dtype, &bytes, 0) else {
+            return refuse(invalid, format_args!("{WHAT} : no scalar is that long"));
+        };
         let number = 2_000_000_000 + MADE.fetch_add(1, Ordering::Relaxed) % 100_000_000;
         // SAFETY: the caller's pointer, by the contract of this call in `nccl.h`.
         unsafe { put(WHAT, op, ncclRedOp_t(number)) }?;

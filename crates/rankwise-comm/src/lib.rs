@@ -57,7 +57,7 @@
 pub mod kind;
 
 pub mod buffer;
-mod bytes;
+pub mod bytes;
 pub mod view;
 
 pub mod capabilities;

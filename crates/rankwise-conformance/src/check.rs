@@ -5,10 +5,10 @@ use rankwise_model::{Dtype, Operation, Rank, RankLayout, Scalar};
 
 use crate::case::{Grouping, Pattern, Sides};
 use crate::defect::{Defect, Difference};
-use crate::elements::{element_at, width};
 use crate::plan::{Plan, RankRound, Round};
 use crate::sense::{Expectation, POISON};
 use crate::zone::Workspace;
+use rankwise_comm::bytes::{element_at, width};
 
 /// Does the part of `comm`'s rank in the case, and compares what comes of it.
 ///

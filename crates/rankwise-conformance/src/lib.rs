@@ -98,7 +98,6 @@ pub mod case;
 pub mod filter;
 pub mod matrix;
 
-mod elements;
 pub mod plan;
 pub mod sense;
 mod values;

@@ -10,9 +10,9 @@ use rankwise_model::{
 };
 
 use crate::case::{Case, Pattern, Sides};
-use crate::elements::to_bytes;
 use crate::sense::{Expectation, Sense};
 use crate::values::{Contributors, Values};
+use rankwise_comm::bytes::to_bytes;
 
 /// A case with the values of every rank and round, and what must come of them.
 ///
@@ -311,8 +311,8 @@ mod tests {
     use rankwise_model::{Layout, reference};
 
     use super::*;
-    use crate::elements::element_at;
     use crate::matrix::Matrix;
+    use rankwise_comm::bytes::element_at;
 
     /// The reference's answer to the inputs of one round, rank by rank.
     struct Referee<'a>(&'a Layout, &'a Round);

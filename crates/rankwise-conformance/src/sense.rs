@@ -3,9 +3,9 @@
 use rankwise_comm::FoldOrder;
 use rankwise_model::{Dtype, DtypeClass, Element, GroupSize, Rank, Reduction, Scalar};
 
-use crate::elements::{element_at, width};
 use crate::plan::Contributions;
 use crate::values::Contributors;
+use rankwise_comm::bytes::{element_at, width};
 
 /// In which sense a result is compared with the model's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -6,7 +6,7 @@ use rankwise_comm::{Buffer, Communicator, Dyn, Error, Memory, Pending, Stream, V
 use rankwise_model::Dtype;
 
 use crate::defect::Defect;
-use crate::elements::width;
+use rankwise_comm::bytes::width;
 
 /// What the elements before and behind the used part hold, in every byte.
 const GUARD: u8 = 0xc3;

@@ -5,6 +5,7 @@ use core::ptr;
 use std::sync::Arc;
 
 use nccl_sys::{cudaStream_t, ncclComm_t, ncclRedOp_t, ncclScalarResidence_t};
+use rankwise_comm::bytes::scalar_to_bytes;
 use rankwise_comm::{Communicator, Error, Fault, Post};
 use rankwise_model::{Operation, Rank, Reduction};
 use rankwise_program::Verb;
@@ -177,11 +178,7 @@ impl Operators {
             return Err(internal("a pre-multiplied sum without its scalar"));
         };
         let dtype = dtype(post)?;
-        let width = usize::try_from(scalar.dtype().bytes()).unwrap_or(8).min(8);
-        let mut bytes = [0_u8; 8];
-        let bits = scalar.bits().to_ne_bytes();
-        let low = if cfg!(target_endian = "big") { 8_usize.saturating_sub(width) } else { 0 };
-        bytes.iter_mut().zip(bits.iter().skip(low).take(width)).for_each(|(to, from)| *to = *from);
+        let mut bytes = scalar_to_bytes(scalar);
         let mut op = ncclRedOp_t::ncclSum;
         let residence = ncclScalarResidence_t::ncclScalarHostImmediate;
         // SAFETY: `op` may be written; the scalar is on the host, read during the call, and
