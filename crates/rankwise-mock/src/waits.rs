@@ -214,7 +214,10 @@ impl Hub {
         if !awaited.is_over() {
             let unused = awaited.register(&mut state, waker);
             let first = state.is_first_poll(rank, key);
-            if let Some(wait) = awaited.wait(&state).filter(|_| !first) {
+            // Whoever polls with a waker that stands for nobody (`Waker::noop`) only looks,
+            // however often: it will not be woken, so it does not wait.
+            let looks = cx.waker().data().is_null();
+            if let Some(wait) = awaited.wait(&state).filter(|_| !first && !looks) {
                 state.fall_asleep(rank, key, wait);
             }
             self.settle(state, Changes::default());

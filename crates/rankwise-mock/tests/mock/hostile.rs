@@ -188,6 +188,7 @@ fn a_wait_with_a_deadline_keeps_nobody_from_going_on() {
 fn a_rank_that_polls_and_goes_on_is_not_accused() {
     rank_0_does(|comm| {
         let mut fence = comm.stream().fence().expect("a fence");
+        thread::sleep(Duration::from_millis(20)); // by now the peer sleeps
         for _ in 0..3 {
             let polled = core::pin::Pin::new(&mut fence);
             assert!(polled.poll(&mut Context::from_waker(Waker::noop())).is_pending());
