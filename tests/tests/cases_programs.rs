@@ -1,10 +1,10 @@
-//! Field cases of rank programs: d01, d03 (its log written down as a program), d05, d06
-//! and d11.
+//! Field cases of rank programs: d01, d03 (its log written down as a program), d05, d06,
+//! d11 and d14.
 
 use std::collections::BTreeMap;
 
 use rankwise_program::{
-    Aspect, Aspects, Caveat, Findings, Kind, Program, Report, Seq, Side, check,
+    Aspect, Aspects, Caveat, Edit, Findings, Kind, Program, Report, Seq, Side, check,
 };
 use rankwise_topology::WorldRank;
 use serde_json::Value;
@@ -172,7 +172,10 @@ fn d06_tags_tell_what_shapes_cannot() {
     let findings = findings(id, "program");
     let report = only(&findings);
     assert_eq!(report.kind, Kind::Mismatch);
-    assert_eq!(report.aspects, Aspects::NONE.with(Aspect::Tag));
+    // The same two calls, the other way round.
+    assert_eq!(report.aspects, Aspects::from_iter([Aspect::Tag, Aspect::Order]));
+    let [divergence] = report.divergences.as_slice() else { panic!("{report}") };
+    assert!(matches!(divergence.edits.as_slice(), [Edit::Swapped { .. }]), "{divergence}");
     assert_eq!(report.seq, Some(Seq::Collective(expected["call_index"].as_u64().unwrap())));
     let tag = |side: &Side| side.tag.as_ref().unwrap().to_string();
     assert_eq!(by_side(report, tag), by_key(&expected["tags"]));
@@ -219,4 +222,27 @@ fn d11_a_barrier_meets_an_all_reduce() {
     let [(_, calls)] = report.recent.as_slice() else { panic!("{:?}", report.recent) };
     let names: Vec<_> = calls.iter().map(|call| call.signature.verb().name()).collect();
     assert_eq!(names, ["reduce", "barrier"]);
+}
+
+#[test]
+fn d14_one_tensor_twice_in_the_output_list_overlaps_itself() {
+    let id = "d14-aliased-output-list";
+    let expected = expected(id);
+    assert_eq!(expected["verdict"], "overlapping outputs");
+    let program = |outputs: &str| {
+        let call = format!(
+            r#"{{"op": "all_gather", "count": 1, "dtype": "f32", "send": "x", "recv": {outputs}}}"#
+        );
+        let world = &expected["world"];
+        let text = format!(r#"{{"world": {world}, "programs": {{"0": [{call}], "1": [{call}]}}}}"#);
+        check(&Program::from_json(&text).unwrap())
+    };
+    let findings = program(r#"["t", "t"]"#);
+    let report = only(&findings);
+    assert_eq!(report.kind, Kind::Overlap);
+    assert_eq!(report.conflict.as_ref().unwrap().shared.to_string(), "t[0..1]");
+    // It meets its like, all the same.
+    assert_eq!(findings.completed, 1);
+    // Slices of one buffer that lie apart are fine.
+    assert!(program(r#"["t[0..1]", "t[1..2]"]"#).reports.is_empty());
 }

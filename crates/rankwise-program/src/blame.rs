@@ -142,14 +142,15 @@ impl Matcher {
 /// The distinct calls: more members first, then lower ranks.
 fn sides(calls: &[(Member, &Made)]) -> Vec<Side> {
     let mut sides: Vec<Side> = Vec::new();
-    let mut known: BTreeMap<(Signature, Option<Tag>), usize> = BTreeMap::new();
+    let mut known: BTreeMap<Alike<'_>, usize> = BTreeMap::new();
     for (member, made) in calls {
-        let key = (alike(made.signature), made.tag.clone());
+        let key = Alike::of(&made.signature, made.tag.as_ref(), made.creates.as_deref());
         let at = *known.entry(key).or_insert(sides.len());
         if at == sides.len() {
             sides.push(Side {
                 signature: made.signature,
                 tag: made.tag.clone(),
+                creates: made.creates.clone(),
                 members: Vec::new(),
                 sites: Vec::new(),
             });
@@ -170,11 +171,25 @@ fn add_site(sites: &mut Vec<(Site, Vec<WorldRank>)>, site: &Site, rank: WorldRan
     }
 }
 
-/// The call without what is each rank's own.
-fn alike(signature: Signature) -> Signature {
-    match signature.verb() {
-        Verb::Split { .. } => Signature::split(None, 0),
-        _ => signature,
+/// A call without what is each rank's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Alike<'a> {
+    signature: Signature,
+    tag: Option<&'a Tag>,
+    creates: Option<&'a [Rank]>,
+}
+
+impl<'a> Alike<'a> {
+    pub(crate) fn of(
+        signature: &Signature,
+        tag: Option<&'a Tag>,
+        creates: Option<&'a [Rank]>,
+    ) -> Self {
+        let signature = match signature.verb() {
+            Verb::Split { .. } => Signature::split(None, 0),
+            _ => *signature,
+        };
+        Self { signature, tag, creates }
     }
 }
 
@@ -221,6 +236,7 @@ fn aspects_between(one: &Side, other: &Side) -> Aspects {
         (Aspect::ElementType, both(payload, payload_of_other, |a, b| a.dtype != b.dtype)),
         (Aspect::Reduction, both(verb.reduction(), verb_of_other.reduction(), |a, b| a != b)),
         (Aspect::Root, both(verb.root(), verb_of_other.root(), |a: Rank, b| a != b)),
+        (Aspect::Group, both(one.creates.as_ref(), other.creates.as_ref(), |a, b| a != b)),
         (Aspect::Tag, both(one.tag.as_ref(), other.tag.as_ref(), |a, b| a != b)),
     ];
     found.into_iter().filter(|(_, differs)| *differs).map(|(aspect, _)| aspect).collect()

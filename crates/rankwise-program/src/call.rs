@@ -51,6 +51,8 @@ pub enum Verb {
         /// Who sends.
         from: Rank,
     },
+    /// Work of the rank alone, such as a kernel: it meets no other call.
+    Local,
     /// Everyone waits for everyone; no data. NCCL has none: PyTorch builds it from
     /// an `all_reduce` of one element, and a file may still say *barrier*.
     Barrier,
@@ -106,6 +108,11 @@ impl Signature {
         Self { verb: Verb::Barrier, payload: None }
     }
 
+    /// Work of the rank alone.
+    pub const fn local() -> Self {
+        Self { verb: Verb::Local, payload: None }
+    }
+
     /// A split of the communicator.
     pub const fn split(color: Option<u32>, key: i32) -> Self {
         Self { verb: Verb::Split { color, key }, payload: None }
@@ -116,7 +123,7 @@ impl Signature {
         self.verb
     }
 
-    /// How much it moves; `None` for a barrier and a split.
+    /// How much it moves; `None` for a barrier, a split and local work.
     pub const fn payload(&self) -> Option<Payload> {
         self.payload
     }
@@ -163,8 +170,13 @@ impl Verb {
             Self::Collective(collective) => Some(collective.operation()),
             Self::Send { to } => Some(Operation::Message { from: own, to }),
             Self::Recv { from } => Some(Operation::Message { from, to: own }),
-            Self::Barrier | Self::Split { .. } => None,
+            Self::Local | Self::Barrier | Self::Split { .. } => None,
         }
+    }
+
+    /// Whether the call is in no stream: a split waits for nothing that is enqueued.
+    pub const fn is_beside(self) -> bool {
+        matches!(self, Self::Split { .. })
     }
 
     /// The name used in programs and reports.
@@ -173,6 +185,7 @@ impl Verb {
             Self::Collective(collective) => collective.operation().kind().name(),
             Self::Send { .. } => "send",
             Self::Recv { .. } => "recv",
+            Self::Local => "local",
             Self::Barrier => "barrier",
             Self::Split { .. } => "split",
         }
@@ -183,7 +196,7 @@ impl Verb {
         match self {
             Self::Collective(collective) => Some(collective.operation().kind()),
             Self::Send { .. } | Self::Recv { .. } => Some(OperationKind::Message),
-            Self::Barrier | Self::Split { .. } => None,
+            Self::Local | Self::Barrier | Self::Split { .. } => None,
         }
     }
 
@@ -219,7 +232,7 @@ impl fmt::Display for Verb {
             Self::Collective(collective) => collective.operation().fmt(f),
             Self::Send { to } => write!(f, "send(to {to})"),
             Self::Recv { from } => write!(f, "recv(from {from})"),
-            Self::Barrier => f.write_str("barrier"),
+            Self::Local | Self::Barrier => f.write_str(self.name()),
             Self::Split { color: Some(color), key } => write!(f, "split(color {color}, key {key})"),
             Self::Split { color: None, .. } => f.write_str("split(no color)"),
         }

@@ -1,6 +1,11 @@
 //! Judging a program without running it.
 
+mod completions;
+mod explained;
+mod hazards;
+mod log;
 mod order;
+mod parting;
 mod simulation;
 
 use alloc::sync::Arc;
@@ -9,6 +14,7 @@ use core::fmt;
 
 use rankwise_topology::WorldRank;
 
+pub use self::completions::Completions;
 use self::simulation::Simulation;
 use crate::program::Program;
 use crate::report::{Call, Report};
@@ -25,8 +31,10 @@ pub struct Findings {
     pub order: Vec<Report>,
     /// What was not judged, or may not be meant.
     pub caveats: Vec<Caveat>,
-    /// How many instances complete.
+    /// How many instances complete, work of the ranks alone not counted.
     pub completed: u64,
+    /// Which, in an order in which they can, that work included.
+    pub completions: Completions,
 }
 
 /// What a check has not judged, or what may not be meant.
@@ -74,6 +82,10 @@ impl fmt::Display for Caveat {
 /// a program that returns its error. Since what is found does not depend on the order in
 /// which ranks arrive, this stands for every order; programs whose calls depend on data
 /// or time are another matter.
+///
+/// What calls read and write is judged beside that, rank by rank and to the end of each
+/// program: two calls are in order if they share a stream, or if a fence or a host wait
+/// stands between them. That a peer has answered puts nothing in order on this rank.
 ///
 /// ```
 /// use rankwise_program::{Kind, Program, check};

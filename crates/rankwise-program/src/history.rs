@@ -1,6 +1,9 @@
 //! The calls a rank has made, as far back as a report may need them.
 
 use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+
+use rankwise_model::Rank;
 
 use crate::call::{Signature, Tag};
 use crate::communicator::CommId;
@@ -16,6 +19,7 @@ pub(crate) struct Made {
     pub(crate) comm: CommId,
     pub(crate) signature: Signature,
     pub(crate) tag: Option<Tag>,
+    pub(crate) creates: Option<Arc<[Rank]>>,
     pub(crate) site: Site,
     pub(crate) seq: Seq,
 }

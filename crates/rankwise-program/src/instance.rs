@@ -5,6 +5,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
+use rankwise_model::Rank;
+
 use crate::call::{Signature, Tag};
 use crate::communicator::CommId;
 use crate::history::narrow;
@@ -92,6 +94,8 @@ pub(crate) struct Instance {
     pub(crate) first: Signature,
     /// The first tag that any call carried.
     tag: Option<Tag>,
+    /// The first list of a new group's members.
+    creates: Option<Arc<[Rank]>>,
 }
 
 impl Instance {
@@ -108,6 +112,7 @@ impl Instance {
             standing: Standing::Open,
             first,
             tag: None,
+            creates: None,
         }
     }
 
@@ -118,20 +123,16 @@ impl Instance {
         taken: Taken,
         signature: &Signature,
         tag: Option<&Tag>,
+        creates: Option<&Arc<[Rank]>>,
     ) {
         if let Some(free @ None) = self.seats.get_mut(seat) {
             *free = Some(taken);
             self.missing = self.missing.saturating_sub(1);
         }
-        let same_tag = match (&self.tag, tag) {
-            (Some(one), Some(other)) => one == other,
-            _ => true,
-        };
-        if self.tag.is_none() {
-            self.tag = tag.cloned();
-        }
+        let same_names = agree_where_given(&mut self.tag, tag);
+        let same_members = agree_where_given(&mut self.creates, creates);
         if matches!(self.standing, Standing::Open) {
-            if !same_tag || !self.first.agrees_with(signature) {
+            if !same_names || !same_members || !self.first.agrees_with(signature) {
                 self.standing = Standing::Frozen;
             } else if self.missing == 0 {
                 self.standing = Standing::Agreed;
@@ -147,6 +148,18 @@ impl Instance {
             self.standing = Standing::Open;
         }
         Some(taken)
+    }
+}
+
+/// Whether what is given is what was given first. The first is kept.
+fn agree_where_given<T: Clone + PartialEq>(first: &mut Option<T>, given: Option<&T>) -> bool {
+    match (&first, given) {
+        (Some(first), Some(given)) => first == given,
+        (None, Some(given)) => {
+            *first = Some(given.clone());
+            true
+        }
+        (_, None) => true,
     }
 }
 

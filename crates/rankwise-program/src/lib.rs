@@ -16,8 +16,10 @@
 //! 4. [`Report`] says so once, the same to every rank and in whatever order they came:
 //!    its [`Kind`], the [`Aspect`]s that differ, the sides and their majority.
 //! 5. [`Program`] is what every rank calls, written down; [`check`](check()) judges it
-//!    without running it, and also names orders that contradict each other and yet
-//!    complete.
+//!    without running it. Since it knows every call to the end, it also names orders that
+//!    contradict each other and yet complete, calls that were skipped, added or swapped
+//!    ([`Divergence`]), messages that went elsewhere, and calls that touch one buffer in
+//!    no order ([`Conflict`]).
 //! 6. [`Record`] is one call as a line of a file.
 //!
 //! # Example
@@ -80,6 +82,7 @@
 
 extern crate alloc;
 
+mod align;
 mod blame;
 pub mod call;
 pub mod check;
@@ -110,7 +113,10 @@ pub use participant::{Drivers, Wait};
 pub use program::{Program, ProgramError};
 pub use record::Record;
 pub use refused::Refused;
-pub use report::{Absent, Aspect, Aspects, Call, Edge, Kind, Member, Report, Side, Why};
+pub use report::{
+    Absent, Access, Against, Aspect, Aspects, Call, Conflict, Divergence, Edge, Edit, Kind, Member,
+    More, Report, Side, Touch, Unit, Why,
+};
 pub use seq::Seq;
 pub use site::Site;
 pub use status::{Activity, RankStatus};

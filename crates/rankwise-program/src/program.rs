@@ -1,5 +1,6 @@
 //! Programs: what each rank calls, written down.
 
+mod buffers;
 mod fault;
 mod notation;
 
@@ -7,8 +8,10 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use rankwise_model::{Dtype, Rank};
 use rankwise_topology::{Group, World};
 
+pub use self::buffers::{Buffers, NoView, View};
 pub use self::fault::{Fault, Place, ProgramError};
 use crate::call::{Signature, Tag};
 
@@ -48,15 +51,25 @@ use crate::call::{Signature, Tag};
 /// `redop`, `root` and `peer`, ranks of the group, where the operation has them;
 /// `wait`, whether the host goes on only when the call is over (`false` if absent);
 /// `stream`, a name (`s0` if absent); `tag`; `value`, what a one-element contribution
-/// is. Calls of one rank on one stream run in order. Without `groups` there is one,
-/// `world`, of all ranks in order; a call without `group` is on `world`.
+/// is; `send` and `recv`, the views it reads and writes. Calls of one rank on one stream
+/// run in order. Without `groups` there is one, `world`, of all ranks in order; a call
+/// without `group` is on `world`.
+///
+/// A view is `x[2..4]`, positions 2 and 3 of the rank's buffer `x` in elements of the
+/// call. In a call, `x` alone begins at position 0 and is as long as the call makes it;
+/// a list of views is one after the other, those without positions equally long.
 ///
 /// Besides the operations there are
 ///
+/// - `local`, work of the rank alone on its `stream`, with `dtype`, `reads` and `writes`
+///   (lists of views; `x` alone is all of it), `tag` and `wait`;
+/// - `fence`: what is enqueued on `stream` from here on begins only when everything is
+///   over that has been enqueued on the stream `after`;
 /// - `barrier`;
 /// - `split` or `comm_split`, a call of the parent `group` in no stream, with `color`
 ///   (absent: joins none) and `key` (0 if absent);
-/// - `new_group`, with `ranks` of the parent: the same, the members in the listed order;
+/// - `new_group`, with `ranks` of the parent: the same, the members in the listed order,
+///   and every rank must list the same;
 /// - `group`, with `calls`: one unit, its calls at once; `wait` stands on the unit;
 /// - `wait`, with `stream`: the host waits for all that the rank has enqueued there.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,6 +99,20 @@ pub enum Step {
         /// What the host does then.
         Host,
     ),
+    /// Work of the rank alone, such as a kernel.
+    Local(
+        /// Which.
+        Local,
+        /// What the host does then.
+        Host,
+    ),
+    /// A stream waits, from here on, for everything that is enqueued on another.
+    Fence {
+        /// The name of the stream that waits.
+        stream: Arc<str>,
+        /// The name of the stream that is waited for.
+        after: Arc<str>,
+    },
     /// The host waits for everything it has enqueued on a stream.
     Wait {
         /// The stream's name.
@@ -115,6 +142,23 @@ pub struct Planned {
     pub tag: Option<Tag>,
     /// What the rank contributes, where it is one element and known.
     pub value: Option<f64>,
+    /// Of a new group, its members, ranks of `group`, in order. They must agree.
+    pub creates: Option<Arc<[Rank]>>,
+    /// What it reads and writes, where that is said.
+    pub buffers: Buffers,
+}
+
+/// Work of one rank that meets no other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Local {
+    /// The name of its stream.
+    pub stream: Arc<str>,
+    /// The element type in which its views count.
+    pub dtype: Dtype,
+    /// A name for it.
+    pub tag: Option<Tag>,
+    /// What it reads and writes.
+    pub buffers: Buffers,
 }
 
 impl Program {

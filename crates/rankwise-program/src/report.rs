@@ -1,6 +1,8 @@
 //! What went wrong, for people and for tests.
 
 mod aspect;
+mod conflict;
+mod divergence;
 mod show;
 
 use alloc::sync::Arc;
@@ -10,6 +12,8 @@ use rankwise_model::{GroupSize, Rank};
 use rankwise_topology::WorldRank;
 
 pub use self::aspect::{Aspect, Aspects};
+pub use self::conflict::{Access, Conflict, Touch, Unit};
+pub use self::divergence::{Against, Divergence, Edit, More};
 pub(crate) use self::show::Ranks;
 use crate::call::{Signature, Tag};
 use crate::ending::Ending;
@@ -46,6 +50,14 @@ pub struct Report {
     pub waits: Vec<Edge>,
     /// The last calls of the ranks concerned, oldest first, the call in question last.
     pub recent: Vec<(WorldRank, Vec<Call>)>,
+    /// Where whole sequences of calls part, for programs that are known to their end:
+    /// a call that meets another is often due to one that was skipped before.
+    pub divergences: Vec<Divergence>,
+    /// Of a message without its other side, the messages without theirs that its ranks
+    /// call instead, in rank order.
+    pub instead: Vec<(WorldRank, Call)>,
+    /// The two touches of a buffer, of a hazard or an overlap.
+    pub conflict: Option<Conflict>,
 }
 
 /// What sort of fault a report is about.
@@ -87,6 +99,8 @@ pub struct Side {
     pub signature: Signature,
     /// The caller's name for what it moves.
     pub tag: Option<Tag>,
+    /// Of a new group by list, its members, ranks of the communicator, in order.
+    pub creates: Option<Arc<[Rank]>>,
     /// Who called so, in rank order.
     pub members: Vec<Member>,
     /// From where, with who called from there.
@@ -131,6 +145,8 @@ pub struct Call {
     pub signature: Signature,
     /// The caller's name for what it moves.
     pub tag: Option<Tag>,
+    /// Of a new group by list, its members, ranks of the communicator, in order.
+    pub creates: Option<Arc<[Rank]>>,
     /// Its number; of a call that was refused, the one it would have had.
     pub seq: Seq,
     /// Where it was made.
@@ -162,6 +178,9 @@ impl Report {
             absent: Vec::new(),
             waits: Vec::new(),
             recent: Vec::new(),
+            divergences: Vec::new(),
+            instead: Vec::new(),
+            conflict: None,
         }
     }
 

@@ -4,6 +4,8 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::panic::Location;
 
+use crate::program::Place;
+
 /// Where a call was made: a line of Rust, or a place in a file that records calls.
 ///
 /// A site is for people: it plays no part in matching, and two calls of one line are
@@ -14,6 +16,8 @@ pub enum Site {
     Code(&'static Location<'static>),
     /// A place in a file: `program.json, rank 1, call 0`, or a frame of a dump.
     Text(Arc<str>),
+    /// A call of a [`Program`](crate::Program).
+    Step(Place),
     /// Not recorded.
     Unknown,
 }
@@ -23,6 +27,7 @@ impl fmt::Display for Site {
         match self {
             Self::Code(location) => location.fmt(f),
             Self::Text(text) => f.pad(text),
+            Self::Step(place) => place.fmt(f),
             Self::Unknown => f.pad("at an unrecorded place"),
         }
     }

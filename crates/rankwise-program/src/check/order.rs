@@ -1,126 +1,95 @@
 //! Orders of calls that contradict each other, though nothing hangs.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use rankwise_model::GroupSize;
-use rankwise_topology::WorldRank;
+use rankwise_topology::{Group, WorldRank};
 
+use super::log::{Log, Logged, Spot};
 use crate::blame::circle::{Stuck, report_on_circle};
 use crate::history::narrow;
-use crate::report::{Call, Edge, Kind, Report};
+use crate::report::{Edge, Kind, Report};
 use crate::waits::components::components;
 
-/// Who called what in which order: one instance precedes another if a rank calls it
-/// first. Where that goes round, the program completes only because the calls are on
-/// several streams.
-pub(super) struct Order {
-    world: GroupSize,
-    instances: Vec<Instance>,
-    /// By world rank: its steps, and in each the instances it calls.
-    steps: Vec<Vec<Vec<usize>>>,
-}
-
-#[derive(Default)]
-struct Instance {
-    completed: bool,
-    calls: Vec<(WorldRank, Call)>,
-    ranks: Option<GroupSize>,
-}
-
-impl Order {
-    pub(super) fn new(world: GroupSize) -> Self {
-        Self { world, instances: Vec::new(), steps: world.ranks().map(|_| Vec::new()).collect() }
-    }
-
-    /// A rank goes on to its next step.
-    pub(super) fn step(&mut self, rank: WorldRank) {
-        if let Some(steps) = self.steps_of(rank) {
-            steps.push(Vec::new());
+/// One report per set of instances that precede each other in a circle: an instance
+/// precedes another if a rank calls it first. Where that goes round, the program
+/// completes only because the calls are on several streams.
+pub(super) fn findings(log: &Log<'_>) -> Vec<Report> {
+    let mut precedes: Vec<Vec<usize>> = vec![Vec::new(); log.instances.len()];
+    let mut one: Vec<usize> = Vec::new();
+    let mut next: Vec<usize> = Vec::new();
+    let mut under_way: Option<(WorldRank, u64)> = None;
+    for (rank, logged) in log.met() {
+        let step = logged.spot.place(rank).step;
+        if under_way != Some((rank, step)) {
+            core::mem::swap(&mut one, &mut next);
+            next.clear();
+            if under_way.is_some_and(|(before, _)| before != rank) {
+                one.clear();
+            }
+            under_way = Some((rank, step));
         }
-    }
-
-    /// Adds an instance and gives its number.
-    pub(super) fn instance(&mut self) -> usize {
-        self.instances.push(Instance::default());
-        self.instances.len().saturating_sub(1)
-    }
-
-    /// A rank calls, in its latest step.
-    pub(super) fn called(&mut self, rank: WorldRank, node: usize, call: Call, ranks: GroupSize) {
-        if let Some(step) = self.steps_of(rank).and_then(|steps| steps.last_mut()) {
-            step.push(node);
-        }
-        if let Some(instance) = self.instances.get_mut(node) {
-            instance.calls.push((rank, call));
-            instance.ranks = Some(ranks);
-        }
-    }
-
-    pub(super) fn completed(&mut self, node: usize) {
-        if let Some(instance) = self.instances.get_mut(node) {
-            instance.completed = true;
-        }
-    }
-
-    fn steps_of(&mut self, rank: WorldRank) -> Option<&mut Vec<Vec<usize>>> {
-        self.steps.get_mut(narrow(rank.index().into())?)
-    }
-
-    /// One report per set of instances that precede each other in a circle.
-    pub(super) fn findings(&self) -> Vec<Report> {
-        let mut precedes = vec![Vec::new(); self.instances.len()];
-        for steps in &self.steps {
-            for pair in steps.windows(2) {
-                let [one, next] = pair else { continue };
-                for node in one {
-                    if let Some(precedes) = precedes.get_mut(*node) {
-                        precedes.extend_from_slice(next);
-                    }
-                }
+        let Some(node) = narrow(logged.node.into()) else { continue };
+        next.push(node);
+        for before in &one {
+            // Ranks mostly make the same calls one after the other.
+            if let Some(precedes) = precedes.get_mut(*before)
+                && precedes.last() != Some(&node)
+            {
+                precedes.push(node);
             }
         }
-        let completed =
-            |node: usize| self.instances.get(node).is_some_and(|instance| instance.completed);
-        let next = |node: usize| precedes.get(node).map(Vec::as_slice).unwrap_or_default();
-        let mut reports: Vec<Report> = components(self.instances.len(), completed, next)
-            .into_iter()
-            .filter(|component| component.len() > 1)
-            .map(|component| self.report(&component.into_iter().collect()))
-            .collect();
-        reports.sort();
-        reports
     }
+    let completed = |node: usize| log.instances.get(node).is_some_and(|noted| noted.completed);
+    let after = |node: usize| precedes.get(node).map(Vec::as_slice).unwrap_or_default();
+    let circles: Vec<BTreeSet<usize>> = components(log.instances.len(), completed, after)
+        .into_iter()
+        .filter(|component| component.len() > 1)
+        .map(|component| component.into_iter().collect())
+        .collect();
+    if circles.is_empty() {
+        return Vec::new();
+    }
+    let mut calls: BTreeMap<usize, Vec<(WorldRank, Logged)>> = BTreeMap::new();
+    for (rank, logged) in log.met() {
+        let node = narrow(logged.node.into()).unwrap_or(usize::MAX);
+        calls.entry(node).or_default().push((rank, logged));
+    }
+    let mut reports: Vec<Report> =
+        circles.iter().map(|circle| report(log, circle, &calls)).collect();
+    reports.sort();
+    reports
+}
 
-    /// As if each rank waited in the first of these that it calls.
-    fn report(&self, component: &BTreeSet<usize>) -> Report {
-        let mut first_of: Vec<Option<&Vec<usize>>> = Vec::with_capacity(self.steps.len());
-        for steps in &self.steps {
-            let is_in = |step: &&Vec<usize>| step.iter().any(|node| component.contains(node));
-            first_of.push(steps.iter().find(is_in));
-        }
-        let is_first = |rank: WorldRank, node: usize| {
-            let first = narrow(rank.index().into()).and_then(|slot| *first_of.get(slot)?);
-            first.is_some_and(|first| first.contains(&node))
-        };
-        let mut stuck = Vec::new();
-        for node in component {
-            let Some(instance) = self.instances.get(*node) else { continue };
-            let mut waits_for: Vec<WorldRank> = instance
-                .calls
-                .iter()
-                .map(|(rank, _)| *rank)
-                .filter(|rank| !is_first(*rank, *node))
-                .collect();
-            waits_for.sort_unstable();
-            waits_for.dedup();
-            for (rank, call) in instance.calls.iter().filter(|(rank, _)| is_first(*rank, *node)) {
-                let edge = Edge { rank: *rank, call: call.clone(), waits_for: waits_for.clone() };
-                let ranks = instance.ranks.unwrap_or(self.world);
-                stuck.push(Stuck { edge, ranks, call: 0 });
-            }
-        }
-        report_on_circle(Kind::OrderDiffers, self.world, stuck)
+/// As if each rank waited in the first of these that it calls.
+fn report(
+    log: &Log<'_>,
+    circle: &BTreeSet<usize>,
+    calls: &BTreeMap<usize, Vec<(WorldRank, Logged)>>,
+) -> Report {
+    let step = |rank: WorldRank, spot: Spot| spot.place(rank).step;
+    let mut first_step: BTreeMap<WorldRank, u64> = BTreeMap::new();
+    for (rank, logged) in circle.iter().filter_map(|node| calls.get(node)).flatten() {
+        let step = step(*rank, logged.spot);
+        first_step.entry(*rank).and_modify(|first| *first = step.min(*first)).or_insert(step);
     }
+    let is_first = |(rank, logged): &&(WorldRank, Logged)| {
+        first_step.get(rank) == Some(&step(*rank, logged.spot))
+    };
+    let mut stuck = Vec::new();
+    for calls in circle.iter().filter_map(|node| calls.get(node)) {
+        let mut waits_for: Vec<WorldRank> =
+            calls.iter().filter(|call| !is_first(call)).map(|(rank, _)| *rank).collect();
+        waits_for.sort_unstable();
+        waits_for.dedup();
+        for (rank, logged) in calls.iter().filter(is_first) {
+            let Some(call) = log.call(*rank, *logged) else { continue };
+            let group = log.program.group(&call.communicator);
+            let ranks = group.map_or(log.program.world.size(), Group::size);
+            let edge = Edge { rank: *rank, call, waits_for: waits_for.clone() };
+            stuck.push(Stuck { edge, ranks, call: 0 });
+        }
+    }
+    report_on_circle(Kind::OrderDiffers, log.program.world.size(), stuck)
 }

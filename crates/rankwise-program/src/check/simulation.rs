@@ -1,38 +1,38 @@
 //! Driving the matcher through a program.
 
 use alloc::collections::BTreeMap;
-use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use rankwise_topology::{Group, WorldRank};
 
-use super::order::Order;
-use super::{Caveat, Findings};
-use crate::call::Verb;
+use super::completions::Completions;
+use super::log::{Log, Logged, Spot, planned, slot};
+use super::{Caveat, Findings, explained, hazards, order};
+use crate::call::Signature;
 use crate::communicator::CommId;
 use crate::ending::Ending;
-use crate::history::{narrow, widen};
-use crate::instance::InstanceId;
+use crate::history::widen;
+use crate::instance::{InstanceId, Instances, Seat};
 use crate::matcher::{Entry, Matcher, Progress};
 use crate::participant::Wait;
-use crate::program::{Host, Place, Planned, Program, Step};
-use crate::report::{Call, Report};
+use crate::program::{Host, Local, Place, Planned, Program, Step};
+use crate::report::Report;
 use crate::site::Site;
 use crate::stream::StreamId;
 
 pub(super) struct Simulation<'a> {
-    program: &'a Program,
+    log: Log<'a>,
     matcher: Matcher,
     comms: BTreeMap<&'a str, CommId>,
     ranks: Vec<State>,
-    streams: BTreeMap<(WorldRank, Arc<str>), StreamId>,
-    order: Order,
-    instances: BTreeMap<InstanceId, Seen>,
+    /// By slot of an open instance, its number in the log.
+    nodes: Vec<Option<u32>>,
     reports: Vec<Arc<Report>>,
-    untagged: u64,
-    first_untagged: Option<Call>,
+    /// How many that ranks meet in have completed.
     completed: u64,
+    untagged: u64,
+    first_untagged: Option<u32>,
 }
 
 /// Where a rank stands in its program.
@@ -41,23 +41,20 @@ struct State {
     next: usize,
     waits: Vec<Wait>,
     over: bool,
-    /// Per stream, the last call that the host has not waited for.
-    unwaited: BTreeMap<Arc<str>, Call>,
+    streams: Vec<Stream>,
+    /// The communicator of its work alone.
+    own: Option<CommId>,
+}
+
+struct Stream {
+    name: Arc<str>,
+    id: StreamId,
+    /// The last call that the host has not waited for, by its number in the log.
+    unwaited: Option<usize>,
 }
 
 /// The calls of one step that share a stream; `None` are those beside all streams.
 type Unit<'a> = (Option<&'a Arc<str>>, Vec<(Place, &'a Planned)>);
-
-/// What is remembered of an open instance.
-struct Seen {
-    /// Its number in the graph of orders.
-    node: usize,
-    members: Vec<WorldRank>,
-    calls: u64,
-    tags: u64,
-    /// As its lowest rank calls it.
-    first: (WorldRank, Call),
-}
 
 impl<'a> Simulation<'a> {
     pub(super) fn new(program: &'a Program) -> Self {
@@ -68,47 +65,46 @@ impl<'a> Simulation<'a> {
             .map(|(name, group)| (&**name, matcher.add_communicator(name.clone(), group)))
             .collect();
         Self {
-            program,
+            log: Log::new(program),
             matcher,
             comms,
             ranks: program.world.ranks().map(|_| State::default()).collect(),
-            streams: BTreeMap::new(),
-            order: Order::new(program.world.size()),
-            instances: BTreeMap::new(),
+            nodes: Vec::new(),
             reports: Vec::new(),
+            completed: 0,
             untagged: 0,
             first_untagged: None,
-            completed: 0,
         }
     }
 
     pub(super) fn run(mut self) -> Findings {
-        let mut ready: Vec<WorldRank> = self.program.world.ranks().collect();
+        let mut ready: Vec<WorldRank> = self.log.program.world.ranks().collect();
         loop {
             for rank in core::mem::take(&mut ready) {
                 self.advance(rank);
             }
-            for instance in self.matcher.runnable() {
-                self.complete(instance, &mut ready);
-            }
-            if ready.is_empty() {
+            let runnable = self.matcher.runnable();
+            if runnable.is_empty() {
                 ready = self.fail();
+                if ready.is_empty() {
+                    return self.findings();
+                }
+            }
+            for instance in runnable {
+                self.complete(instance, &mut ready);
             }
             ready.sort_unstable();
             ready.dedup();
-            if ready.is_empty() {
-                return self.findings();
-            }
         }
     }
 
     /// Lets a rank go on until it waits or ends.
     fn advance(&mut self, rank: WorldRank) {
-        let slot = narrow(rank.index().into()).unwrap_or(usize::MAX);
-        let program = self.program;
-        let steps = program.ranks.get(slot).map(Vec::as_slice).unwrap_or_default();
+        let at = slot(rank).unwrap_or(usize::MAX);
+        let program = self.log.program;
+        let steps = program.ranks.get(at).map(Vec::as_slice).unwrap_or_default();
         loop {
-            let Some(state) = self.ranks.get_mut(slot).filter(|state| !state.over) else { return };
+            let Some(state) = self.ranks.get_mut(at).filter(|state| !state.over) else { return };
             while let Some(wait) = state.waits.last() {
                 match self.matcher.progress(*wait) {
                     Progress::Done => {
@@ -123,48 +119,63 @@ impl<'a> Simulation<'a> {
             };
             let place = Place { rank, step: widen(state.next), within: None };
             state.next = state.next.saturating_add(1);
-            if !self.step(rank, place, step) {
+            if !self.step(place, step) {
                 return self.end(rank);
             }
         }
     }
 
     /// Does one step. `false` if a call was refused: the program stops there.
-    fn step(&mut self, rank: WorldRank, place: Place, step: &Step) -> bool {
-        let (calls, host) = match step {
-            Step::Call(call, host) => (core::slice::from_ref(call), *host),
-            Step::Unit(calls, host) => (calls.as_slice(), *host),
+    fn step(&mut self, place: Place, step: &'a Step) -> bool {
+        let rank = place.rank;
+        match step {
+            Step::Call(call, host) if !call.signature.verb().is_beside() => {
+                self.unit(rank, &call.stream, &[(place, call)], *host)
+            }
+            Step::Call(call, host) => self.beside(place, call, *host),
+            Step::Unit(calls, host) => self.units(place, calls, *host),
+            Step::Local(local, host) => self.local(place, local, *host),
+            Step::Fence { stream, after } => {
+                let (stream, after) = (self.stream(rank, stream), self.stream(rank, after));
+                if let Some(point) = self.matcher.last_point(after) {
+                    // Of the rank's own streams: never refused.
+                    return self.matcher.stream_wait(stream, point).is_ok();
+                }
+                true
+            }
             Step::Wait { stream } => {
                 let id = self.stream(rank, stream);
                 if let Some(point) = self.matcher.last_point(id) {
                     self.block(rank, Wait::Point(point));
                 }
-                if let Some(state) = self.state(rank) {
-                    state.unwaited.remove(stream);
-                }
-                return true;
+                self.set_unwaited(rank, stream, Host::Waits);
+                true
             }
-        };
-        self.order.step(rank);
-        let in_unit = matches!(step, Step::Unit(..));
+        }
+    }
+
+    fn units(&mut self, place: Place, calls: &'a [Planned], host: Host) -> bool {
         let mut units: Vec<Unit<'_>> = Vec::new();
         for (within, call) in (0..).zip(calls) {
-            let place = Place { within: in_unit.then_some(within), ..place };
+            let place = Place { within: Some(within), ..place };
             // A split is in no stream.
-            let beside = matches!(call.signature.verb(), Verb::Split { .. });
-            let stream = (!beside).then_some(&call.stream);
+            let stream = (!call.signature.verb().is_beside()).then_some(&call.stream);
             match units.iter_mut().find(|(known, _)| *known == stream) {
                 Some((_, calls)) => calls.push((place, call)),
                 None => units.push((stream, Vec::from([(place, call)]))),
             }
         }
-        units.into_iter().all(|(stream, calls)| self.unit(rank, stream, &calls, host))
+        units.into_iter().all(|(stream, calls)| match stream {
+            Some(stream) => self.unit(place.rank, stream, &calls, host),
+            None => calls.into_iter().all(|(place, call)| self.beside(place, call, host)),
+        })
     }
 
+    /// Enqueues calls as one unit.
     fn unit(
         &mut self,
         rank: WorldRank,
-        stream: Option<&Arc<str>>,
+        stream: &Arc<str>,
         calls: &[(Place, &Planned)],
         host: Host,
     ) -> bool {
@@ -172,48 +183,55 @@ impl<'a> Simulation<'a> {
             calls.iter().map(|(place, call)| self.entry(*place, call)).collect();
         // A program made by hand may name a group that it does not have.
         let Some(entries) = entries else { return false };
-        let mut seats = Vec::new();
-        let mut waits = Vec::new();
-        match stream {
-            Some(name) => {
-                let id = self.stream(rank, name);
-                match self.matcher.post(rank, id, &entries, &mut seats) {
-                    Ok(point) => waits.push(Wait::Point(point)),
-                    Err(_) => return false,
-                }
-            }
-            None => {
-                for entry in &entries {
-                    match self.matcher.post_beside(rank, entry.clone()) {
-                        Ok(seat) => {
-                            waits.push(Wait::Instance(seat.instance));
-                            seats.push(seat);
-                        }
-                        Err(_) => return false,
-                    }
-                }
-            }
+        let mut seats = Vec::with_capacity(entries.len());
+        let id = self.stream(rank, stream);
+        let Ok(point) = self.matcher.post(rank, id, &entries, &mut seats) else { return false };
+        for (((place, call), entry), seat) in calls.iter().zip(&entries).zip(&seats) {
+            self.saw(*place, seat, entry.comm, call.tag.is_some());
         }
-        for (entry, seat) in entries.iter().zip(&seats) {
-            let call = Call {
-                communicator: self.matcher.name(entry.comm).cloned().unwrap_or_default(),
-                signature: entry.signature,
-                tag: entry.tag.clone(),
-                seq: seat.seq,
-                site: entry.site.clone(),
-            };
-            if let (Some(state), Some(stream)) = (self.state(rank), stream) {
-                match host {
-                    Host::Waits => state.unwaited.remove(stream),
-                    Host::GoesOn => state.unwaited.insert(stream.clone(), call.clone()),
-                };
-            }
-            self.saw(rank, seat.instance, entry.comm, call);
+        if !calls.is_empty() {
+            self.set_unwaited(rank, stream, host);
         }
         if host == Host::Waits {
-            for wait in waits {
-                self.block(rank, wait);
-            }
+            self.block(rank, Wait::Point(point));
+        }
+        true
+    }
+
+    /// Makes a call that is in no stream.
+    fn beside(&mut self, place: Place, call: &Planned, host: Host) -> bool {
+        let Some(entry) = self.entry(place, call) else { return false };
+        let comm = entry.comm;
+        let seat = match &call.creates {
+            None => self.matcher.post_beside(place.rank, entry),
+            Some(members) => self.matcher.post_new_group(place.rank, entry, members.clone()),
+        };
+        let Ok(seat) = seat else { return false };
+        self.saw(place, &seat, comm, call.tag.is_some());
+        if host == Host::Waits {
+            self.block(place.rank, Wait::Instance(seat.instance));
+        }
+        true
+    }
+
+    /// Enqueues work of the rank alone: a call on a communicator of its own.
+    fn local(&mut self, place: Place, local: &Local, host: Host) -> bool {
+        let rank = place.rank;
+        let Some(comm) = self.own(rank) else { return false };
+        let stream = self.stream(rank, &local.stream);
+        let entry = Entry {
+            comm,
+            signature: Signature::local(),
+            site: Site::Step(place),
+            tag: local.tag.clone(),
+        };
+        let mut seats = Vec::with_capacity(1);
+        let Ok(point) = self.matcher.post(rank, stream, &[entry], &mut seats) else { return false };
+        for seat in &seats {
+            self.saw(place, seat, comm, true);
+        }
+        if host == Host::Waits {
+            self.block(rank, Wait::Point(point));
         }
         true
     }
@@ -222,40 +240,50 @@ impl<'a> Simulation<'a> {
         Some(Entry {
             comm: *self.comms.get(&*call.group)?,
             signature: call.signature,
-            site: Site::Text(place.to_string().into()),
+            site: Site::Step(place),
             tag: call.tag.clone(),
         })
     }
 
     /// Takes note of a call in an instance.
-    fn saw(&mut self, rank: WorldRank, instance: InstanceId, comm: CommId, call: Call) {
-        let group = self.matcher.group(comm);
-        let seen = self.instances.entry(instance).or_insert_with(|| Seen {
-            node: self.order.instance(),
-            members: members(group, &call),
-            calls: 0,
-            tags: 0,
-            first: (rank, call.clone()),
-        });
-        seen.calls = seen.calls.saturating_add(1);
-        seen.tags = seen.tags.saturating_add(u64::from(call.tag.is_some()));
-        if rank < seen.first.0 {
-            seen.first = (rank, call.clone());
+    fn saw(&mut self, place: Place, seat: &Seat, comm: CommId, is_tagged: bool) {
+        let at = Instances::slot_of(seat.instance);
+        if at >= self.nodes.len() {
+            self.nodes.resize(at.saturating_add(1), None);
         }
-        let ranks = group.map_or(self.program.world.size(), Group::size);
-        self.order.called(rank, seen.node, call, ranks);
+        let spot = Spot::of(place);
+        let Some(known) = self.nodes.get_mut(at) else { return };
+        let node = *known.get_or_insert_with(|| self.log.begin(comm, seat.seq, (place.rank, spot)));
+        self.log.add(place.rank, spot, node, is_tagged);
     }
 
     fn complete(&mut self, instance: InstanceId, ready: &mut Vec<WorldRank>) {
         self.matcher.completed(instance);
+        let node = self.nodes.get_mut(Instances::slot_of(instance)).and_then(Option::take);
+        let Some(node) = node else { return };
+        self.log.complete(node);
+        let Some(noted) = self.log.noted(node).copied() else { return };
+        if let Some(group) = self.matcher.group(noted.comm) {
+            let (collective, pair) = match noted.seq {
+                crate::seq::Seq::Collective(_) => (group.members(), [None, None]),
+                crate::seq::Seq::Message { from, to, .. } => {
+                    (&[][..], [from, to].map(|end| group.world_rank(end)))
+                }
+            };
+            let members = collective.iter().copied().chain(pair.into_iter().flatten());
+            let waits = |rank: &WorldRank| {
+                let state = slot(*rank).and_then(|at| self.ranks.get(at));
+                state.is_some_and(|state| !state.waits.is_empty())
+            };
+            ready.extend(members.filter(waits));
+        }
+        let (rank, spot) = noted.lowest;
+        let Some(first) = planned(self.log.program, spot.place(rank)) else { return };
         self.completed = self.completed.saturating_add(1);
-        let Some(seen) = self.instances.remove(&instance) else { return };
-        self.order.completed(seen.node);
-        ready.extend(&seen.members);
-        let moves_data = seen.first.1.signature.payload().is_some();
-        if moves_data && seen.members.len() > 1 && seen.tags < seen.calls {
+        let moves_data = first.signature.payload().is_some();
+        if moves_data && noted.calls > 1 && noted.tagged < noted.calls {
             self.untagged = self.untagged.saturating_add(1);
-            self.first_untagged.get_or_insert(seen.first.1);
+            self.first_untagged.get_or_insert(node);
         }
     }
 
@@ -289,42 +317,69 @@ impl<'a> Simulation<'a> {
     }
 
     fn state(&mut self, rank: WorldRank) -> Option<&mut State> {
-        self.ranks.get_mut(narrow(rank.index().into())?)
+        self.ranks.get_mut(slot(rank)?)
     }
 
+    /// The stream of that name; a rank has few.
     fn stream(&mut self, rank: WorldRank, name: &Arc<str>) -> StreamId {
-        let matcher = &mut self.matcher;
-        let added = || matcher.add_stream(rank, name.clone());
-        *self.streams.entry((rank, name.clone())).or_insert_with(added)
+        let Self { ranks, matcher, .. } = self;
+        let state = slot(rank).and_then(|at| ranks.get_mut(at));
+        let known = state.as_ref().and_then(|state| {
+            state.streams.iter().find(|stream| stream.name == *name).map(|stream| stream.id)
+        });
+        known.unwrap_or_else(|| {
+            let id = matcher.add_stream(rank, name.clone());
+            if let Some(state) = state {
+                state.streams.push(Stream { name: name.clone(), id, unwaited: None });
+            }
+            id
+        })
+    }
+
+    /// Remembers the last call on a stream, or that the host waits for it.
+    fn set_unwaited(&mut self, rank: WorldRank, name: &Arc<str>, host: Host) {
+        let Some(at) = slot(rank) else { return };
+        let last = self.log.ranks.get(at).and_then(|calls| calls.len().checked_sub(1));
+        let streams = self.ranks.get_mut(at).into_iter().flat_map(|state| &mut state.streams);
+        if let Some(stream) = streams.into_iter().find(|stream| stream.name == *name) {
+            stream.unwaited = last.filter(|_| host == Host::GoesOn);
+        }
+    }
+
+    fn own(&mut self, rank: WorldRank) -> Option<CommId> {
+        let Self { ranks, matcher, log, .. } = self;
+        let state = ranks.get_mut(slot(rank)?)?;
+        if state.own.is_none() {
+            let alone = Group::new(log.program.world, [rank.index()]).ok()?;
+            state.own = Some(matcher.add_communicator("local", &alone));
+        }
+        state.own
     }
 
     fn findings(self) -> Findings {
+        let Self { log, reports, ranks, completed, untagged, first_untagged, .. } = self;
         let mut caveats = Vec::new();
-        if let Some(first) = self.first_untagged {
-            let instances = self.untagged;
-            caveats.push(Caveat::TensorIdentityNotChecked { instances, first });
+        let first = first_untagged.and_then(|node| {
+            let (rank, spot) = log.noted(node)?.lowest;
+            log.call(rank, Logged { spot, node })
+        });
+        if let Some(first) = first {
+            caveats.push(Caveat::TensorIdentityNotChecked { instances: untagged, first });
         }
-        for (rank, state) in self.program.world.ranks().zip(self.ranks) {
-            for (stream, call) in state.unwaited {
-                caveats.push(Caveat::UnwaitedAtEnd { rank, stream, call });
+        for ((rank, state), calls) in log.program.world.ranks().zip(ranks).zip(&log.ranks) {
+            let mut streams = state.streams;
+            streams.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+            for stream in streams {
+                let last = stream.unwaited.and_then(|at| calls.get(at));
+                if let Some(call) = last.and_then(|last| log.call(rank, *last)) {
+                    caveats.push(Caveat::UnwaitedAtEnd { rank, stream: stream.name, call });
+                }
             }
         }
-        let mut reports = self.reports;
+        let mut reports = explained::reports(&log, reports);
+        reports.extend(hazards::findings(log.program).into_iter().map(Arc::new));
         reports.sort();
-        Findings { reports, order: self.order.findings(), caveats, completed: self.completed }
-    }
-}
-
-/// Who takes part in a call.
-fn members(group: Option<&Group>, call: &Call) -> Vec<WorldRank> {
-    let Some(group) = group else { return Vec::new() };
-    match call.seq {
-        crate::seq::Seq::Collective(_) => group.members().to_vec(),
-        crate::seq::Seq::Message { from, to, .. } => {
-            let mut ends: Vec<_> =
-                [from, to].into_iter().filter_map(|end| group.world_rank(end)).collect();
-            ends.dedup();
-            ends
-        }
+        let completions = Completions::of(&log);
+        Findings { reports, order: order::findings(&log), caveats, completed, completions }
     }
 }

@@ -47,7 +47,21 @@ impl Matcher {
     #[allow(clippy::needless_pass_by_value)]
     pub fn post_beside(&mut self, rank: WorldRank, entry: Entry) -> Result<Seat, Refused> {
         let position = self.admit(rank, &entry)?;
-        Ok(self.sit(rank, position, &entry, None).0)
+        Ok(self.sit(rank, position, &entry, None, None).0)
+    }
+
+    /// Makes a call that creates a group of these members, ranks of the communicator, in
+    /// order: a [split](crate::Verb::Split) whose callers must all give the same list.
+    // By value, as the call it is.
+    #[allow(clippy::needless_pass_by_value)]
+    pub fn post_new_group(
+        &mut self,
+        rank: WorldRank,
+        entry: Entry,
+        members: Arc<[Rank]>,
+    ) -> Result<Seat, Refused> {
+        let position = self.admit(rank, &entry)?;
+        Ok(self.sit(rank, position, &entry, Some(&members), None).0)
     }
 
     /// Lets a stream wait, at this place, for a point of another stream or its own.
@@ -253,6 +267,7 @@ impl Matcher {
                 communicator: name(),
                 signature: entry.signature,
                 tag: entry.tag.clone(),
+                creates: None,
                 seq: comm.peek(position, entry.signature.verb()),
                 site: entry.site.clone(),
             };

@@ -1,5 +1,6 @@
 //! How calls take their seats, and how streams move on.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use rankwise_model::Rank;
@@ -41,7 +42,7 @@ impl Matcher {
                 rank,
                 communicator: self.name(entry.comm).cloned().unwrap_or_default(),
             })?;
-            let (seat, begun) = self.sit(rank, position, entry, at);
+            let (seat, begun) = self.sit(rank, position, entry, None, at);
             let order = self.instances.get(seat.instance).map(|found| found.order);
             // As long as every stream has its instances in one common order, streams
             // cannot wait in a circle. A new instance is the last.
@@ -85,6 +86,7 @@ impl Matcher {
         rank: WorldRank,
         position: Rank,
         entry: &Entry,
+        creates: Option<&Arc<[Rank]>>,
         at: Option<Point>,
     ) -> (Seat, bool) {
         let (seq, seat, found) = self.number(position, entry);
@@ -99,6 +101,7 @@ impl Matcher {
             comm: entry.comm,
             signature: entry.signature,
             tag: entry.tag.clone(),
+            creates: creates.cloned(),
             site: entry.site.clone(),
             seq,
         };
@@ -108,7 +111,8 @@ impl Matcher {
             return (Seat { instance, seq, standing: Standing::Open }, begun);
         };
         let was_frozen = found.standing == Standing::Frozen;
-        found.take(seat, Taken { call, at }, &entry.signature, entry.tag.as_ref());
+        let taken = Taken { call, at };
+        found.take(seat, taken, &entry.signature, entry.tag.as_ref(), creates);
         self.suspect |= found.watched && is_watched;
         let standing = found.standing.clone();
         match &standing {
@@ -416,6 +420,7 @@ impl Matcher {
             communicator: self.name(made.comm).cloned().unwrap_or_default(),
             signature: made.signature,
             tag: made.tag.clone(),
+            creates: made.creates.clone(),
             seq: made.seq,
             site: made.site.clone(),
         }

@@ -11,6 +11,8 @@ use rankwise_model::reduction::UnknownReduction;
 use rankwise_model::{GroupSize, LayoutError};
 use rankwise_topology::{GroupError, World, WorldRank};
 
+use super::NoView;
+
 /// Why a text is no program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -158,6 +160,36 @@ pub enum Fault {
         /// Why.
         LayoutError,
     ),
+    /// A text that is no view.
+    View(
+        /// Which.
+        NoView,
+    ),
+    /// Views that are not as long as the call makes them.
+    ViewLength {
+        /// Which field says so.
+        field: &'static str,
+        /// How many positions they have.
+        found: u64,
+        /// How many the call reads or writes there.
+        expected: u64,
+    },
+    /// Views without positions that cannot share equally what the call needs.
+    UnequalViews {
+        /// Which field says so.
+        field: &'static str,
+        /// How many there are.
+        views: u64,
+        /// How many positions the call reads or writes there.
+        expected: u64,
+    },
+    /// A buffer where the call has none: nothing is read, or nothing written.
+    NoBuffer {
+        /// Which field says so.
+        field: &'static str,
+        /// The call.
+        call: String,
+    },
     /// A unit within a unit.
     NestedUnit,
     /// A split or a wait within a unit.
@@ -196,7 +228,7 @@ impl fmt::Display for Fault {
             Self::Operation { found, unknown } => write!(
                 f,
                 "{found:?} is none of the operations: {unknown}; nor send, recv, barrier, \
-                 split, comm_split, new_group, group or wait"
+                 split, comm_split, new_group, local, fence, group or wait"
             ),
             Self::Dtype { found, unknown } => write!(f, "dtype {found:?}: {unknown}"),
             Self::Reduction { found, unknown } => write!(f, "redop {found:?}: {unknown}"),
@@ -219,6 +251,18 @@ impl fmt::Display for Fault {
             ),
             Self::RepeatedMember { found } => write!(f, "ranks name {found} twice"),
             Self::Layout(fault) => fault.fmt(f),
+            Self::View(fault) => fault.fmt(f),
+            Self::ViewLength { field, found, expected } => {
+                write!(f, "{field} names {found} positions, and the call has {expected} there")
+            }
+            Self::UnequalViews { field, views, expected } => write!(
+                f,
+                "{field} has {views} views without positions for {expected} elements; give each \
+                 its positions, as in x[0..4]"
+            ),
+            Self::NoBuffer { field, call } => {
+                write!(f, "{field} is given, and {call} has none on this rank")
+            }
             Self::NestedUnit => f.write_str("a group of calls within a group of calls"),
             Self::NotInUnit { op } => write!(f, "{op} cannot stand in a group of calls"),
         }

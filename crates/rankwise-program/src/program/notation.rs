@@ -1,6 +1,7 @@
 //! Programs as JSON: flat structs of optional fields, validated afterwards.
 
 mod pairs;
+mod views;
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -14,7 +15,8 @@ use rankwise_topology::{Group, World, WorldRank};
 use serde::{Deserialize, Serialize};
 
 use self::pairs::Pairs;
-use super::{Fault, Host, Place, Planned, Program, ProgramError, Step};
+use self::views::Views;
+use super::{Buffers, Fault, Host, Local, Place, Planned, Program, ProgramError, Step};
 use crate::call::{Collective, Signature, Tag, Verb};
 use crate::history::{narrow, widen};
 
@@ -67,6 +69,16 @@ struct Line {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     value: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    send: Option<Views>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    recv: Option<Views>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reads: Option<Views>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    writes: Option<Views>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     calls: Option<Vec<Line>>,
 }
 
@@ -79,6 +91,8 @@ enum Op {
     Split,
     NewGroup,
     Unit,
+    Local,
+    Fence,
     Wait,
 }
 
@@ -145,7 +159,7 @@ fn read_step(program: &Program, place: Place, line: Line) -> Result<Step, Progra
                 let planned = match op_of(&line.op) {
                     Err(fault) => Err(fault),
                     Ok(Op::Unit) => Err(Fault::NestedUnit),
-                    Ok(Op::Wait | Op::Split | Op::NewGroup) => {
+                    Ok(Op::Wait | Op::Fence | Op::Local | Op::Split | Op::NewGroup) => {
                         Err(Fault::NotInUnit { op: line.op })
                     }
                     Ok(_) if line.wait.is_some() => Err(superfluous(&line, "wait")),
@@ -157,8 +171,15 @@ fn read_step(program: &Program, place: Place, line: Line) -> Result<Step, Progra
         }
         Op::Wait => {
             only(&line, &["stream"]).map_err(at(place))?;
-            Ok(Step::Wait { stream: line.stream.as_deref().unwrap_or(STREAM).into() })
+            Ok(Step::Wait { stream: stream(line.stream.as_deref()) })
         }
+        Op::Fence => {
+            only(&line, &["stream", "after"]).map_err(at(place))?;
+            let after = line.after.as_deref().ok_or_else(|| missing(&line, "after"));
+            let after = after.map_err(at(place))?.into();
+            Ok(Step::Fence { stream: stream(line.stream.as_deref()), after })
+        }
+        Op::Local => Ok(Step::Local(read_local(line).map_err(at(place))?, host)),
         op => Ok(Step::Call(read_call(program, place.rank, &op, line).map_err(at(place))?, host)),
     }
 }
@@ -171,23 +192,49 @@ fn read_call(program: &Program, rank: WorldRank, op: &Op, line: Line) -> Result<
     };
     let own = group.rank_of(rank).ok_or_else(|| Fault::NotAMember { group: name.clone() })?;
     let signature = read_signature(op, &line, own, group.size())?;
-    if let Some(Err(fault)) = signature.layout(own, group.size()) {
-        return Err(Fault::Layout(fault));
-    }
+    let at = match signature.layout(own, group.size()).transpose().map_err(Fault::Layout)? {
+        Some(layout) => layout.at(own).ok(),
+        None => None,
+    };
+    let creates = match op {
+        Op::NewGroup => line
+            .ranks
+            .as_ref()
+            .map(|ranks| ranks.iter().filter_map(|member| group.size().rank(*member)).collect()),
+        _ => None,
+    };
+    let buffers = views::of_call(&signature, at.as_ref(), line.send, line.recv)?;
     Ok(Planned {
         group: name.clone(),
         signature,
-        stream: line.stream.as_deref().unwrap_or(STREAM).into(),
+        stream: stream(line.stream.as_deref()),
         tag: line.tag.map(Tag::new),
         value: line.value,
+        creates,
+        buffers,
     })
+}
+
+fn read_local(line: Line) -> Result<Local, Fault> {
+    only(&line, &["stream", "dtype", "reads", "writes", "tag", "wait"])?;
+    let dtype = dtype(&line)?;
+    Ok(Local {
+        stream: stream(line.stream.as_deref()),
+        dtype,
+        tag: line.tag.map(Tag::new),
+        buffers: Buffers { reads: views::read(line.reads)?, writes: views::read(line.writes)? },
+    })
+}
+
+fn stream(name: Option<&str>) -> Arc<str> {
+    name.unwrap_or(STREAM).into()
 }
 
 fn read_signature(op: &Op, line: &Line, own: Rank, ranks: GroupSize) -> Result<Signature, Fault> {
     // A split is in no stream and moves nothing.
     const BESIDE: [&str; 3] = ["group", "wait", "tag"];
     const CALL: [&str; 5] = ["group", "wait", "stream", "tag", "value"];
-    const DATA: [&str; 2] = ["count", "dtype"];
+    const DATA: [&str; 4] = ["count", "dtype", "send", "recv"];
     let beside = |more: &[&'static str]| [&BESIDE[..], more].concat();
     let data = |more: &[&'static str]| [&CALL[..], &DATA[..], more].concat();
     let in_group =
@@ -241,7 +288,7 @@ fn read_signature(op: &Op, line: &Line, own: Rank, ranks: GroupSize) -> Result<S
                 None => unknown_operation(&line.op),
             }
         }
-        Op::Unit | Op::Wait => unknown_operation(&line.op),
+        Op::Unit | Op::Local | Op::Fence | Op::Wait => unknown_operation(&line.op),
     }
 }
 
@@ -268,6 +315,8 @@ fn op_of(word: &str) -> Result<Op, Fault> {
         "split" | "comm_split" => Op::Split,
         "new_group" => Op::NewGroup,
         "group" => Op::Unit,
+        "local" => Op::Local,
+        "fence" => Op::Fence,
         "wait" => Op::Wait,
         word => match word.parse() {
             // Half of it is a call, the whole is none.
@@ -286,12 +335,12 @@ fn unknown_operation<T>(word: &str) -> Result<T, Fault> {
 }
 
 fn payload(line: &Line) -> Result<(Dtype, u64), Fault> {
-    let dtype = line.dtype.as_deref().ok_or_else(|| missing(line, "dtype"))?;
-    let count = line.count.ok_or_else(|| missing(line, "count"))?;
-    match dtype.parse() {
-        Ok(dtype) => Ok((dtype, count)),
-        Err(unknown) => Err(Fault::Dtype { found: dtype.to_owned(), unknown }),
-    }
+    Ok((dtype(line)?, line.count.ok_or_else(|| missing(line, "count"))?))
+}
+
+fn dtype(line: &Line) -> Result<Dtype, Fault> {
+    let word = line.dtype.as_deref().ok_or_else(|| missing(line, "dtype"))?;
+    word.parse().map_err(|unknown| Fault::Dtype { found: word.to_owned(), unknown })
 }
 
 fn reduction(line: &Line) -> Result<Reduction, Fault> {
@@ -323,6 +372,11 @@ fn only(line: &Line, fields: &[&str]) -> Result<(), Fault> {
         ("stream", line.stream.is_some()),
         ("tag", line.tag.is_some()),
         ("value", line.value.is_some()),
+        ("send", line.send.is_some()),
+        ("recv", line.recv.is_some()),
+        ("reads", line.reads.is_some()),
+        ("writes", line.writes.is_some()),
+        ("after", line.after.is_some()),
         ("calls", line.calls.is_some()),
     ];
     match present.into_iter().find(|(field, is_there)| *is_there && !fields.contains(field)) {
@@ -361,6 +415,22 @@ fn write_step(step: &Step) -> Line {
             calls: Some(calls.iter().map(write_call).collect()),
             ..Line::default()
         },
+        Step::Local(local, host) => Line {
+            op: "local".to_owned(),
+            dtype: Some(local.dtype.name().to_owned()),
+            stream: Some(local.stream.to_string()),
+            tag: local.tag.as_ref().map(|tag| tag.as_str().to_owned()),
+            reads: Views::write(&local.buffers.reads),
+            writes: Views::write(&local.buffers.writes),
+            wait: Some(*host == Host::Waits),
+            ..Line::default()
+        },
+        Step::Fence { stream, after } => Line {
+            op: "fence".to_owned(),
+            stream: Some(stream.to_string()),
+            after: Some(after.to_string()),
+            ..Line::default()
+        },
         Step::Wait { stream } => {
             Line { op: "wait".to_owned(), stream: Some(stream.to_string()), ..Line::default() }
         }
@@ -370,12 +440,14 @@ fn write_step(step: &Step) -> Line {
 fn write_call(planned: &Planned) -> Line {
     let verb = planned.signature.verb();
     let payload = planned.signature.payload();
-    let (color, key) = match verb {
-        Verb::Split { color, key } => (color, Some(key)),
+    let (color, key) = match (verb, &planned.creates) {
+        (Verb::Split { color, key }, None) => (color, Some(key)),
         _ => (None, None),
     };
+    let op = if planned.creates.is_some() { "new_group" } else { verb.name() };
+    let creates = planned.creates.as_ref();
     Line {
-        op: verb.name().to_owned(),
+        op: op.to_owned(),
         group: Some(planned.group.to_string()),
         count: payload.map(|payload| payload.count),
         dtype: payload.map(|payload| payload.dtype.name().to_owned()),
@@ -384,9 +456,12 @@ fn write_call(planned: &Planned) -> Line {
         peer: verb.peer().map(Rank::index),
         color,
         key,
-        stream: key.is_none().then(|| planned.stream.to_string()),
+        ranks: creates.map(|members| members.iter().map(|member| member.index()).collect()),
+        stream: (!verb.is_beside()).then(|| planned.stream.to_string()),
         tag: planned.tag.as_ref().map(|tag| tag.as_str().to_owned()),
         value: planned.value,
+        send: Views::write(&planned.buffers.reads),
+        recv: Views::write(&planned.buffers.writes),
         ..Line::default()
     }
 }

@@ -4,6 +4,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::fmt::{self, Display, Formatter};
 
+use rankwise_model::Rank;
 use rankwise_topology::WorldRank;
 
 use super::{Absent, Call, Edge, Kind, Member, Report, Side, Why};
@@ -12,6 +13,9 @@ use crate::site::Site;
 
 /// Places named for one side, before the rest is only counted.
 const SHOWN_SITES: usize = 4;
+
+/// What a split by a list of ranks is called.
+const NEW_GROUP: &str = "new_group";
 
 /// Members named one by one, before the rest is only counted.
 const SHOWN_MEMBERS: usize = 16;
@@ -51,7 +55,8 @@ impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.headline(f)?;
         for side in &self.sides {
-            write!(f, "\n  {}: {}", OfMembers(&side.members), Alike(&side.signature))?;
+            let called = Called { signature: &side.signature, creates: side.creates.as_deref() };
+            write!(f, "\n  {}: {called}", OfMembers(&side.members))?;
             if let Some(tag) = &side.tag {
                 write!(f, " (tag {tag})")?;
             }
@@ -65,6 +70,15 @@ impl Display for Report {
         }
         for edge in &self.waits {
             write!(f, "\n  {edge}")?;
+        }
+        if let Some(conflict) = &self.conflict {
+            conflict.body(f)?;
+        }
+        for (rank, call) in &self.instead {
+            write!(f, "\n  rank {rank} calls {call} instead, without its other side")?;
+        }
+        for divergence in &self.divergences {
+            write!(f, "\n  {divergence}")?;
         }
         for (rank, calls) in &self.recent {
             // A rank's only call stands above.
@@ -90,8 +104,13 @@ impl Report {
             return self.headline_of_waits(f);
         }
         f.write_str(": ")?;
-        let mut verbs: Vec<Verb> = Vec::new();
-        for verb in self.sides.iter().map(|side| side.signature.verb()) {
+        if let Some(conflict) = &self.conflict {
+            return conflict.headline(f);
+        }
+        let mut verbs: Vec<Option<Verb>> = Vec::new();
+        for side in &self.sides {
+            // A group by list has no verb of its own.
+            let verb = side.creates.is_none().then(|| side.signature.verb());
             if !verbs.contains(&verb) {
                 verbs.push(verb);
             }
@@ -100,7 +119,10 @@ impl Report {
             if at > 0 {
                 f.write_str(" against ")?;
             }
-            named(f, *verb)?;
+            match verb {
+                Some(verb) => named(f, *verb)?,
+                None => f.write_str(NEW_GROUP)?,
+            }
         }
         if !verbs.is_empty() {
             f.write_str(", ")?;
@@ -173,14 +195,21 @@ fn named(f: &mut Formatter<'_>, verb: Verb) -> fmt::Result {
     }
 }
 
-/// A signature without what is each rank's own.
-struct Alike<'a>(&'a Signature);
+/// A call without what is each rank's own.
+struct Called<'a> {
+    signature: &'a Signature,
+    creates: Option<&'a [Rank]>,
+}
 
-impl Display for Alike<'_> {
+impl Display for Called<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self.0.verb() {
-            verb @ Verb::Split { .. } => named(f, verb),
-            _ => self.0.fmt(f),
+        match (self.signature.verb(), self.creates) {
+            (_, Some(members)) => {
+                let indices: Vec<u32> = members.iter().map(|member| member.index()).collect();
+                write!(f, "{NEW_GROUP}({})", Runs(&indices))
+            }
+            (verb @ Verb::Split { .. }, None) => named(f, verb),
+            _ => self.signature.fmt(f),
         }
     }
 }
@@ -237,11 +266,27 @@ impl Display for Runs<'_> {
 impl Display for Call {
     /// `all_reduce(sum) of 4 × f32 (tag loss), collective 3 of tp, at src/train.rs:7:5`.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.signature.fmt(f)?;
+        match &self.creates {
+            Some(_) => {
+                let creates = self.creates.as_deref();
+                Called { signature: &self.signature, creates }.fmt(f)?;
+            }
+            None => self.signature.fmt(f)?,
+        }
         if let Some(tag) = &self.tag {
             write!(f, " (tag {tag})")?;
         }
-        write!(f, ", {} of {}, {}", self.seq, self.communicator, Place(&self.site))
+        if self.signature.verb() != Verb::Local {
+            write!(f, ", {} of {}", self.seq, self.communicator)?;
+        }
+        write!(f, ", {}", Place(&self.site))
+    }
+}
+
+impl Call {
+    /// Where it was made, with its preposition.
+    pub(super) fn at(&self) -> impl Display {
+        Place(&self.site)
     }
 }
 

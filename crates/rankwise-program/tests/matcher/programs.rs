@@ -1,6 +1,6 @@
 //! Programs as text: what they mean, and what is refused with its place.
 
-use rankwise_program::program::{Host, Planned, Step};
+use rankwise_program::program::{Host, Planned, Step, View};
 use rankwise_program::{Caveat, Kind, Program, Signature, Tag, Verb, check};
 use rankwise_topology::Group;
 use rstest::rstest;
@@ -121,7 +121,12 @@ pub(crate) const EVERYTHING: &str = r#"{
             {"op": "wait", "stream": "x"}
         ],
         "1": [{"op": "reduce", "group": "all", "count": 0, "dtype": "i8", "redop": "max",
-               "root": 2}]
+               "root": 2},
+              {"op": "local", "dtype": "f32", "reads": ["a", "b[1..2]"], "writes": "a",
+               "tag": "k", "wait": true},
+              {"op": "fence", "after": "x"},
+              {"op": "all_gather", "group": "pair", "count": 2, "dtype": "f32",
+               "send": "y[2..4]", "recv": ["y", "z"]}]
     }
 }"#;
 
@@ -146,6 +151,17 @@ fn what_is_read_is_what_is_meant() {
     };
     assert_eq!((signature.to_string(), &**stream), ("reduce(max, root 2) of 0 × i8".into(), "s0"));
     assert!(two.is_empty());
+    let Step::Local(local, Host::Waits) = &one[1] else { panic!("{:?}", one[1]) };
+    assert!(local.buffers.reads[0].is_whole() && local.buffers.reads[1].len() == 1);
+    assert_eq!(one[2], Step::Fence { stream: "s0".into(), after: "x".into() });
+    // Two views share the four positions of the output.
+    let Step::Call(gather, Host::GoesOn) = &one[3] else { panic!("{:?}", one[3]) };
+    let views = |views: &[View]| views.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(views(&gather.buffers.reads), ["y[2..4]"]);
+    assert_eq!(views(&gather.buffers.writes), ["y[0..2]", "z[0..2]"]);
+    let Step::Call(new, _) = &zero[0] else { panic!("{:?}", zero[0]) };
+    let members = new.creates.as_ref().unwrap().iter().map(|member| member.index());
+    assert_eq!(members.collect::<Vec<_>>(), [2, 0]);
     let Step::Call(split, Host::GoesOn) = &zero[1] else { panic!("{:?}", zero[1]) };
     assert_eq!(split.tag, Some(Tag::new("t")));
     assert_eq!(split.signature, Signature::split(None, -1));
@@ -223,6 +239,8 @@ fn a_program_by_hand_may_be_wrong_in_its_groups() {
             stream: "s0".into(),
             tag: None,
             value: None,
+            creates: None,
+            buffers: rankwise_program::program::Buffers::default(),
         };
         vec![Step::Call(planned, Host::Waits)]
     };
