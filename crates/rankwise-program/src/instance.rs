@@ -82,6 +82,8 @@ pub(crate) struct Instance {
     /// A place in an order in which no stream of any rank has a later one first. Where
     /// a call breaks it, it is only known again after a search.
     pub(crate) order: u64,
+    /// It is on the list of those that may be able to run.
+    pub(crate) offered: bool,
     /// It is known to be hopeless.
     pub(crate) hopeless: bool,
     /// A call here, or its completion, may settle what is hopeless.
@@ -105,6 +107,7 @@ impl Instance {
             seq,
             created: 0,
             order: 0,
+            offered: false,
             hopeless: false,
             watched: false,
             seats: vec![None; seats],

@@ -26,14 +26,23 @@ pub(super) struct Simulation<'a> {
     matcher: Matcher,
     comms: BTreeMap<&'a str, CommId>,
     ranks: Vec<State>,
+    /// By world rank, whether its host waits. Beside the states, since it is asked for
+    /// every member of every instance that completes.
+    waiting: Vec<bool>,
     /// By slot of an open instance, its number in the log.
     nodes: Vec<Option<u32>>,
+    /// Room for the calls of a unit, used again and again.
+    entries: Vec<Entry>,
+    seats: Vec<Seat>,
     reports: Vec<Arc<Report>>,
     /// How many that ranks meet in have completed.
     completed: u64,
     untagged: u64,
     first_untagged: Option<u32>,
 }
+
+/// Groups that a rank need not look up again, at most.
+const KNOWN: usize = 8;
 
 /// Where a rank stands in its program.
 #[derive(Default)]
@@ -44,6 +53,8 @@ struct State {
     streams: Vec<Stream>,
     /// The communicator of its work alone.
     own: Option<CommId>,
+    /// The groups that it has called on.
+    comms: Vec<(Arc<str>, CommId)>,
 }
 
 struct Stream {
@@ -69,7 +80,10 @@ impl<'a> Simulation<'a> {
             matcher,
             comms,
             ranks: program.world.ranks().map(|_| State::default()).collect(),
+            waiting: program.world.ranks().map(|_| false).collect(),
             nodes: Vec::new(),
+            entries: Vec::new(),
+            seats: Vec::new(),
             reports: Vec::new(),
             completed: 0,
             untagged: 0,
@@ -113,6 +127,9 @@ impl<'a> Simulation<'a> {
                     }
                     Progress::Pending | Progress::Failed(_) => return,
                 }
+            }
+            if let Some(waiting) = self.waiting.get_mut(at) {
+                *waiting = false;
             }
             let Some(step) = steps.get(state.next) else {
                 return self.end(rank);
@@ -179,16 +196,20 @@ impl<'a> Simulation<'a> {
         calls: &[(Place, &Planned)],
         host: Host,
     ) -> bool {
-        let entries: Option<Vec<Entry>> =
-            calls.iter().map(|(place, call)| self.entry(*place, call)).collect();
-        // A program made by hand may name a group that it does not have.
-        let Some(entries) = entries else { return false };
-        let mut seats = Vec::with_capacity(entries.len());
+        let mut entries = core::mem::take(&mut self.entries);
+        entries.clear();
+        for (place, call) in calls {
+            // A program made by hand may name a group that it does not have.
+            let Some(entry) = self.entry(*place, call) else { return false };
+            entries.push(entry);
+        }
+        let mut seats = core::mem::take(&mut self.seats);
         let id = self.stream(rank, stream);
         let Ok(point) = self.matcher.post(rank, id, &entries, &mut seats) else { return false };
         for (((place, call), entry), seat) in calls.iter().zip(&entries).zip(&seats) {
             self.saw(*place, seat, entry.comm, call.tag.is_some());
         }
+        (self.entries, self.seats) = (entries, seats);
         if !calls.is_empty() {
             self.set_unwaited(rank, stream, host);
         }
@@ -236,9 +257,22 @@ impl<'a> Simulation<'a> {
         true
     }
 
-    fn entry(&self, place: Place, call: &Planned) -> Option<Entry> {
+    fn entry(&mut self, place: Place, call: &Planned) -> Option<Entry> {
+        let state = self.ranks.get_mut(slot(place.rank)?)?;
+        // Programs share the text of a name, and a rank is in few groups.
+        let known = state.comms.iter().find(|(name, _)| Arc::ptr_eq(name, &call.group));
+        let comm = match known {
+            Some((_, comm)) => *comm,
+            None => {
+                let comm = *self.comms.get(&*call.group)?;
+                if state.comms.len() < KNOWN {
+                    state.comms.push((call.group.clone(), comm));
+                }
+                comm
+            }
+        };
         Some(Entry {
-            comm: *self.comms.get(&*call.group)?,
+            comm,
             signature: call.signature,
             site: Site::Step(place),
             tag: call.tag.clone(),
@@ -271,10 +305,8 @@ impl<'a> Simulation<'a> {
                 }
             };
             let members = collective.iter().copied().chain(pair.into_iter().flatten());
-            let waits = |rank: &WorldRank| {
-                let state = slot(*rank).and_then(|at| self.ranks.get(at));
-                state.is_some_and(|state| !state.waits.is_empty())
-            };
+            let waits =
+                |rank: &WorldRank| slot(*rank).and_then(|at| self.waiting.get(at)) == Some(&true);
             ready.extend(members.filter(waits));
         }
         let (rank, spot) = noted.lowest;
@@ -313,6 +345,9 @@ impl<'a> Simulation<'a> {
         self.matcher.block(rank, wait);
         if let Some(state) = self.state(rank) {
             state.waits.push(wait);
+        }
+        if let Some(waiting) = slot(rank).and_then(|at| self.waiting.get_mut(at)) {
+            *waiting = true;
         }
     }
 

@@ -192,9 +192,15 @@ impl Matcher {
     /// Each is returned until it is [completed](Self::completed).
     pub fn runnable(&mut self) -> Vec<InstanceId> {
         let mut ready = core::mem::take(&mut self.ready);
-        ready.retain(|instance| self.is_runnable(*instance));
+        ready.retain(|instance| {
+            let is_runnable = self.is_runnable(*instance);
+            // Whoever comes to the head of its stream next offers it again.
+            if !is_runnable && let Some(found) = self.instances.get_mut(*instance) {
+                found.offered = false;
+            }
+            is_runnable
+        });
         ready.sort_unstable_by_key(|id| self.instances.get(*id).map(|found| found.created));
-        ready.dedup();
         self.ready.clone_from(&ready);
         ready
     }

@@ -294,14 +294,13 @@ impl Matcher {
 
     /// Remembers an instance that may be able to run.
     fn offer(&mut self, instance: InstanceId) {
-        if !self.instances.get(instance).is_some_and(|found| found.standing == Standing::Agreed) {
+        let Some(found) = self.instances.get_mut(instance) else { return };
+        if found.standing != Standing::Agreed || core::mem::replace(&mut found.offered, true) {
             return;
         }
         self.ready.push(instance);
         let bound = self.instances.open().saturating_mul(2).saturating_add(64);
         if self.ready.len() > bound {
-            self.ready.sort_unstable();
-            self.ready.dedup();
             let instances = &self.instances;
             self.ready.retain(|instance| instances.get(*instance).is_some());
         }
