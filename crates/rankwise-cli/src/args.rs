@@ -64,10 +64,10 @@ pub(crate) enum Verb {
         #[arg(long)]
         all: bool,
     },
-    /// Say whether each consumer finds what it needs.
+    /// Say whether each consumer finds what it needs, or whether rank programs meet.
     Check {
-        /// The plan, or one proposal of it.
-        #[arg(value_name = "PLAN[#NAME]")]
+        /// The plan, or one proposal of it; or a file of rank programs.
+        #[arg(value_name = "FILE[#NAME]")]
         plan: PlanRef,
     },
     /// Say whether two proposals end in the same needed state.

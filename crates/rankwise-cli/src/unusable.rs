@@ -84,6 +84,26 @@ impl Unusable {
         unusable
     }
 
+    /// Rank programs that are not of the shape of their notation, with line and column.
+    pub(crate) fn program(
+        file: &Path,
+        text: &str,
+        (line, column): (u64, u64),
+        found: &str,
+    ) -> Box<Self> {
+        let at = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let line = at(line);
+        let before = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len);
+        let start = before.sum::<usize>().saturating_add(at(column).saturating_sub(1));
+        let start = (0..=start.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+        let start = start.unwrap_or(0);
+        let span = Span { start, end: start };
+        let mut unusable = Self::usage(found, "rank programs in their notation")
+            .within("syntax", Input::File(file.to_owned()));
+        unusable.place = Some((span.place(text), excerpt(text, span)));
+        unusable
+    }
+
     /// A text that is no label.
     pub(crate) fn label(text: &str, error: &LabelError) -> Box<Self> {
         let found = error.found.as_str();

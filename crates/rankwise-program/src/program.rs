@@ -162,6 +162,19 @@ pub struct Local {
 }
 
 impl Program {
+    /// Whether a text is meant to be in the notation: a JSON object with `programs`.
+    ///
+    /// ```
+    /// use rankwise_program::Program;
+    ///
+    /// assert!(Program::is_program(r#"{"world": 2, "programs": {}}"#));
+    /// assert!(!Program::is_program(r#"{"format": 1, "group": {"ranks": 2}}"#));
+    /// assert!(!Program::is_program("format = 1"));
+    /// ```
+    pub fn is_program(text: &str) -> bool {
+        notation::recognises(text)
+    }
+
     /// Reads the notation.
     pub fn from_json(text: &str) -> Result<Self, ProgramError> {
         notation::read(text)

@@ -5,6 +5,7 @@ mod docs;
 mod judge;
 mod label;
 mod plans;
+mod programs;
 mod refusals;
 mod run;
 mod scale;

@@ -96,6 +96,19 @@ enum Op {
     Wait,
 }
 
+/// Whether a text has the one key that only a program has. A text with a fault is taken
+/// for a program if it mentions that key: its reader then says what is wrong.
+pub(super) fn recognises(text: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Keys {
+        programs: Option<serde::de::IgnoredAny>,
+    }
+    match serde_json::from_str::<Keys>(text) {
+        Ok(keys) => keys.programs.is_some(),
+        Err(_) => text.trim_start().starts_with('{') && text.contains("\"programs\""),
+    }
+}
+
 pub(super) fn read(text: &str) -> Result<Program, ProgramError> {
     let text: Text = serde_json::from_str(text).map_err(|error| ProgramError::Shape {
         line: widen(error.line()),
