@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 
-use crate::verbs::Backend;
+use crate::verbs::{Backend, Scheme};
 
 /// Settles, before any hardware is touched, what a collective leaves on every rank.
 ///
@@ -120,6 +120,14 @@ pub(crate) enum Verb {
         #[arg(required = true, value_name = "TEXT")]
         text: Vec<String>,
     },
+    /// Write the plan of a known scheme of parallel training.
+    ///
+    /// In TOML on standard output, or as JSON with --json.
+    Template {
+        /// Which scheme.
+        #[command(subcommand)]
+        scheme: Scheme,
+    },
     /// Print the JSON schema of plan files.
     Schema,
 }
@@ -135,6 +143,7 @@ impl Verb {
             Self::Judge { .. } => "judge",
             Self::Run { .. } => "run",
             Self::Label { .. } => "label",
+            Self::Template { .. } => "template",
             Self::Schema => "schema",
         }
     }

@@ -37,6 +37,13 @@ pub(crate) struct Answer {
     text: String,
 }
 
+impl Answer {
+    /// A document that is the whole answer, in no envelope.
+    pub(crate) const fn document(exit: Exit, text: String) -> Self {
+        Self { exit, text }
+    }
+}
+
 /// Which verb was asked, and in which form it is to answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
@@ -61,6 +68,11 @@ impl Asked {
         let mut page = Page::new();
         compose(&mut page);
         Ok(Answer { exit, text: page.into_text() })
+    }
+
+    /// Whether the answer is for machines.
+    pub(crate) const fn is_json(self) -> bool {
+        self.form.json
     }
 
     /// Shows that something is going on, if it takes long.

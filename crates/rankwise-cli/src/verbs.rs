@@ -8,12 +8,14 @@ mod label;
 mod relabel;
 mod run;
 mod schema;
+mod template;
 
 use crate::args::Verb;
 use crate::command::{Answer, Asked, Failure};
 use crate::held::Detail;
 
 pub(crate) use self::run::Backend;
+pub(crate) use self::template::Scheme;
 
 /// Carries out one verb.
 pub(crate) fn run(verb: Verb, asked: Asked) -> Result<Answer, Failure> {
@@ -29,6 +31,7 @@ pub(crate) fn run(verb: Verb, asked: Asked) -> Result<Answer, Failure> {
             run::run(asked, &plan, backend, out.as_deref(), verbose)
         }
         Verb::Label { text } => label::run(asked, &text),
+        Verb::Template { scheme } => template::run(asked, &scheme),
         Verb::Schema => schema::run(asked),
     }
 }

@@ -24,7 +24,7 @@ mod union;
 
 pub use literal::{Literal, Whole};
 pub use table::Table;
-pub use union::{Buffers, Color, Over, Place};
+pub use union::{Buffers, Color, Over, Place, PlaceTable};
 
 pub use crate::text::{Format, Spanned};
 

@@ -97,6 +97,7 @@ pub mod need;
 pub mod relabel;
 pub mod sense;
 pub mod surface;
+pub mod template;
 pub mod witness;
 pub mod wrong;
 

@@ -77,10 +77,16 @@ fn check_page(name: &str) -> (String, usize) {
 #[test]
 fn the_page_of_the_command_shows_what_it_prints() {
     let (page, commands) = check_page("docs/command.md");
-    for verb in ["explain", "check", "compare", "relabel", "judge", "run", "label"] {
+    for verb in ["explain", "check", "compare", "relabel", "judge", "run", "label", "template"] {
         assert!(page.contains(&format!("\n$ rankwise {verb}")), "no example of {verb}");
     }
     assert!(commands >= 7);
+}
+
+#[test]
+fn the_page_of_the_templates_shows_what_they_print() {
+    let (_, commands) = check_page("docs/templates.md");
+    assert!(commands >= 2);
 }
 
 /// The mission's figures, as the README's example prints them.

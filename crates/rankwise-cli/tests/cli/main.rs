@@ -9,6 +9,7 @@ mod programs;
 mod refusals;
 mod run;
 mod scale;
+mod template;
 mod usage;
 
 use std::path::{Path, PathBuf};

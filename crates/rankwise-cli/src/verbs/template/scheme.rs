@@ -1,0 +1,224 @@
+//! The schemes and their options on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+use rankwise_model::Dtype;
+use rankwise_plan::template::{
+    Average, Ddp, Draft, Fsdp, Hsdp, Optimizer, Ranks, Rule, Stage, TemplateError, Training, Types,
+    Zero,
+};
+
+use crate::unusable::Unusable;
+
+/// Which scheme.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Scheme {
+    /// Data parallelism: every rank holds everything, gradients are averaged.
+    Ddp(TrainingArgs),
+    /// Full sharding: parameters are gathered to be used, gradients reduce-scattered.
+    Fsdp(TrainingArgs),
+    /// Full sharding inside each group of a mesh, replicas across groups.
+    ///
+    /// Takes `--mesh replica=N,shard=N`, in either order.
+    Hsdp(TrainingArgs),
+    /// ZeRO stage 1: the optimizer's state is sharded.
+    Zero1(TrainingArgs),
+    /// ZeRO stage 2: gradients too.
+    Zero2(TrainingArgs),
+    /// ZeRO stage 3: parameters too.
+    Zero3(TrainingArgs),
+}
+
+/// Who takes part, and what is made.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CommonArgs {
+    /// How many ranks there are.
+    #[arg(long, value_name = "N", required_unless_present = "mesh")]
+    ranks: Option<u64>,
+
+    /// The ranks as a mesh: each axis with its size, the last varying fastest.
+    #[arg(long, value_name = "AXIS=N", value_delimiter = ',', value_parser = axis)]
+    mesh: Vec<(String, u32)>,
+
+    /// With --mesh: the scheme runs along this axis, in each group of it.
+    #[arg(long, value_name = "AXIS", requires = "mesh")]
+    along: Option<String>,
+
+    /// The device of each rank, rank 0 first.
+    #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
+    devices: Vec<String>,
+
+    /// Show what every rank holds after each passage, and not the plan.
+    #[arg(long)]
+    pub(crate) holdings: bool,
+
+    /// Write the plan into this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// What is trained, in which types.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TrainingArgs {
+    #[command(flatten)]
+    common: CommonArgs,
+
+    /// The elements of each layer's flat parameter.
+    #[arg(long, value_name = "ELEMENTS", value_delimiter = ',', required = true)]
+    layers: Vec<u64>,
+
+    /// The element type of parameters, as layers compute with them.
+    #[arg(long, value_name = "TYPE", default_value = "bf16")]
+    param: Dtype,
+
+    /// The element type of gradients; that of parameters if not said.
+    #[arg(long, value_name = "TYPE")]
+    grad: Option<Dtype>,
+
+    /// The element type in which gradients are reduced; their own if not said.
+    #[arg(long, value_name = "TYPE")]
+    reduce: Option<Dtype>,
+
+    /// What updates the parameters.
+    #[arg(long, default_value = "adam")]
+    optimizer: OptimizerArg,
+
+    /// The element type of the optimizer's moments.
+    #[arg(long, value_name = "TYPE", default_value = "f32")]
+    state: Dtype,
+
+    /// The element type of the master copy, or `none`; `f32` if not said and parameters
+    /// are of another type.
+    #[arg(long, value_name = "TYPE|none")]
+    master: Option<Master>,
+
+    /// Where the sum over the ranks becomes an average.
+    #[arg(long, default_value = "call")]
+    average: AverageArg,
+}
+
+/// What updates the parameters.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum OptimizerArg {
+    /// Two moments per parameter; what it leaves is a new value of its rank.
+    Adam,
+    /// parameter - gradient / 100, so that schemes can be compared by what they leave.
+    Sgd,
+}
+
+/// Where a sum becomes an average.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum AverageArg {
+    /// The collective averages.
+    Call,
+    /// Divided by the ranks before a sum.
+    Before,
+    /// Divided by the ranks after it.
+    After,
+}
+
+/// The type of a master copy, if there is to be one.
+#[derive(Clone, Copy, Debug)]
+struct Master(Option<Dtype>);
+
+impl std::str::FromStr for Master {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word {
+            "none" => Ok(Self(None)),
+            word => match word.parse::<Dtype>() {
+                Ok(dtype) => Ok(Self(Some(dtype))),
+                Err(error) => Err(format!("{error}, or none")),
+            },
+        }
+    }
+}
+
+/// `replica=2`.
+fn axis(text: &str) -> Result<(String, u32), String> {
+    const EXPECTED: &str = "expected an axis and its size, such as replica=2";
+    let (name, size) = text.split_once('=').ok_or(EXPECTED)?;
+    let size = size.parse().map_err(|error| format!("{error}: {EXPECTED}"))?;
+    Ok((name.to_owned(), size))
+}
+
+impl Scheme {
+    /// What all schemes are asked for.
+    pub(crate) const fn common(&self) -> &CommonArgs {
+        match self {
+            Self::Ddp(args)
+            | Self::Fsdp(args)
+            | Self::Hsdp(args)
+            | Self::Zero1(args)
+            | Self::Zero2(args)
+            | Self::Zero3(args) => &args.common,
+        }
+    }
+
+    /// The plan and its schedule.
+    pub(crate) fn draft(&self) -> Result<Draft, Box<Unusable>> {
+        self.drafted().map_err(|error| {
+            Unusable::usage(format!("options that make no plan: {error}"), "options that do")
+        })
+    }
+
+    fn drafted(&self) -> Result<Draft, TemplateError> {
+        let zero = |stage, args: &TrainingArgs| Zero { stage, training: args.training()? }.draft();
+        match self {
+            Self::Ddp(args) => Ddp { training: args.training()? }.draft(),
+            Self::Fsdp(args) => Fsdp { training: args.training()? }.draft(),
+            Self::Hsdp(args) => Hsdp { training: args.training()? }.draft(),
+            Self::Zero1(args) => zero(Stage::Optimizer, args),
+            Self::Zero2(args) => zero(Stage::Gradients, args),
+            Self::Zero3(args) => zero(Stage::Parameters, args),
+        }
+    }
+}
+
+impl CommonArgs {
+    fn ranks(&self) -> Result<Ranks, TemplateError> {
+        let mut ranks = match (self.ranks, self.mesh.is_empty()) {
+            (said, false) => {
+                let mesh = Ranks::mesh(self.mesh.iter().map(|(name, size)| (name, *size)))?;
+                match said.filter(|said| *said != mesh.count()) {
+                    Some(ranks) => {
+                        return Err(TemplateError::MeshSize { mesh: mesh.count(), ranks });
+                    }
+                    None => mesh,
+                }
+            }
+            (said, true) => Ranks::flat(said.unwrap_or(0)),
+        };
+        if let Some(axis) = &self.along {
+            ranks = ranks.along(axis)?;
+        }
+        if self.devices.is_empty() { Ok(ranks) } else { ranks.on_devices(&self.devices) }
+    }
+}
+
+impl TrainingArgs {
+    fn training(&self) -> Result<Training, TemplateError> {
+        let grad = self.grad.unwrap_or(self.param);
+        let types = Types { param: self.param, grad, reduce: self.reduce.unwrap_or(grad) };
+        let rule = match self.optimizer {
+            OptimizerArg::Adam => Rule::Adam,
+            OptimizerArg::Sgd => Rule::Sgd,
+        };
+        let usual = Optimizer::new(rule, self.param);
+        let master = self.master.map_or(usual.master, |Master(said)| said);
+        let average = match self.average {
+            AverageArg::Call => Average::InTheCall,
+            AverageArg::Before => Average::DividedBefore,
+            AverageArg::After => Average::DividedAfter,
+        };
+        Ok(Training {
+            ranks: self.common.ranks()?,
+            layers: self.layers.clone(),
+            types,
+            optimizer: Optimizer { rule, state: self.state, master },
+            average,
+        })
+    }
+}

@@ -1,0 +1,67 @@
+//! `template`: plans that the other verbs take, and what ranks hold.
+
+use super::rankwise;
+
+const SCHEMES: [&[&str]; 6] = [
+    &["ddp", "--ranks", "4", "--layers", "8,12"],
+    &["fsdp", "--ranks", "4", "--layers", "8,12"],
+    &["hsdp", "--mesh", "replica=2,shard=2", "--layers", "8,12"],
+    &["zero1", "--ranks", "4", "--layers", "8,12"],
+    &["zero2", "--ranks", "4", "--layers", "8,12"],
+    &["zero3", "--ranks", "4", "--layers", "8,12"],
+];
+
+fn template<'w>(words: &[&'w str], more: &[&'w str]) -> super::Ran {
+    rankwise([&["template"], words, more].concat())
+}
+
+#[test]
+fn every_template_is_a_plan_that_check_accepts_in_both_formats() {
+    let folder = tempfile::tempdir().unwrap();
+    for scheme in SCHEMES {
+        for (name, json) in [("plan.toml", &[][..]), ("plan.json", &["--json"])] {
+            let file = folder.path().join(name);
+            let file = file.to_str().unwrap();
+            let written = template(scheme, &[&["--out", file], json].concat());
+            assert_eq!((written.status, written.stderr.as_str()), (0, ""), "{scheme:?}");
+            let printed = template(scheme, json);
+            assert_eq!(printed.stdout, std::fs::read_to_string(file).unwrap());
+            let checked = rankwise(["check", file]);
+            assert_eq!(checked.status, 0, "{scheme:?}\n{}{}", checked.stdout, checked.stderr);
+        }
+    }
+}
+
+#[test]
+fn holdings_have_an_envelope() {
+    let ran = template(SCHEMES[3], &["--holdings", "--json"]);
+    let envelope = ran.envelope("template");
+    assert_eq!(envelope["verdict"], "answered");
+    let moments = envelope["data"]["moments"].as_array().unwrap();
+    let averaged = "backward of layer 0: its gradient is averaged";
+    let moment = moments.iter().find(|moment| moment["after"] == averaged).unwrap();
+    // 20 elements: 2 bytes of parameters and of gradients, a quarter of 12 of optimizer.
+    let held = &moment["held"][0];
+    assert_eq!(held["ranks"], serde_json::json!([0, 1, 2, 3]));
+    assert_eq!(held["bytes_per_rank"], "140");
+    let optimizer = &held["kinds"]["optimizer"];
+    assert_eq!(optimizer["extent"], "shard");
+    assert_eq!(optimizer["elements"], serde_json::json!({ "f32": "15" }));
+    assert_eq!(held["kinds"]["gradients"]["extent"], "full");
+}
+
+#[test]
+fn what_makes_no_plan_is_said_with_both_numbers() {
+    for (more, found) in [
+        (&["--ranks", "4", "--layers", "9"][..], "layer 0: 9 elements do not divide over 4 ranks"),
+        (&["--ranks", "5", "--mesh", "a=2,b=2", "--layers", "8"], "a mesh of 4 ranks, where 5"),
+        (&["--ranks", "2", "--devices", "a,b,c", "--layers", "8"], "3 devices for 2 ranks"),
+        (&["--mesh", "a=2", "--along", "b", "--layers", "8"], "a mesh of a, expected an axis"),
+        (&["--ranks", "2", "--layers", "8", "--param", "i32"], "parameters in i32"),
+        (&["--ranks", "2", "--layers", "0"], "layer 0: 0"),
+    ] {
+        let ran = template(&["fsdp"], more);
+        assert_eq!(ran.status, 2, "{more:?}");
+        assert!(ran.stderr.contains(found), "{more:?}: {}", ran.stderr);
+    }
+}

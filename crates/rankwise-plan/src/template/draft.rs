@@ -1,0 +1,292 @@
+//! A plan under construction, with the schedule of its buffers.
+
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use rankwise_model::{Dtype, OperationKind, Reduction};
+
+use super::ranks::{Ranks, list, whole};
+use crate::error::PlanError;
+use crate::file::{
+    self, Buffers, Literal, Over, Place, PlaceTable, PlanFile, Spanned, Step, Table,
+};
+use crate::plan::{Expr, Plan};
+use crate::read::NoArrays;
+use crate::words::{FORMAT, OwnCall};
+
+/// A plan that a template made, and when each of its buffers is there.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    pub(super) name: &'static str,
+    pub(super) about: String,
+    pub(super) file: PlanFile,
+    pub(super) proposal: file::Proposal,
+    pub(super) parts: BTreeMap<String, Part>,
+    pub(super) passages: Vec<Passage>,
+    ranks: Ranks,
+}
+
+/// What a buffer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Parameters that layers compute with, and their shards.
+    Parameters,
+    /// Gradients, their shards, and copies of them in the type of the reduction.
+    Gradients,
+    /// What the optimizer keeps: moments, master copies.
+    Optimizer,
+    /// What layers hand to each other.
+    Activations,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 4] =
+        [Self::Parameters, Self::Gradients, Self::Optimizer, Self::Activations];
+
+    /// The name used in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Parameters => "parameters",
+            Self::Gradients => "gradients",
+            Self::Optimizer => "optimizer",
+            Self::Activations => "activations",
+        }
+    }
+}
+
+/// What a buffer is a part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) kind: Kind,
+    /// Which layer, or which of several that are counted apart.
+    pub(super) of: usize,
+    /// The elements of the whole of it.
+    pub(super) whole: u64,
+}
+
+/// A passage of the schedule, up to a moment at which one can ask who holds what.
+#[derive(Clone, Debug)]
+pub(super) struct Passage {
+    pub(super) title: String,
+    pub(super) events: Vec<Event>,
+}
+
+/// What happens to buffers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// Local computation yields an input, on these ranks.
+    Appears(String, Range<u64>),
+    /// A step of the plan writes.
+    Step(usize),
+    /// A buffer is let go, wherever it is.
+    Goes(String),
+}
+
+impl Draft {
+    pub(super) fn new(name: &'static str, about: String, ranks: &Ranks) -> Self {
+        let file = PlanFile {
+            format: Some(whole(FORMAT)),
+            group: Some(Spanned::nowhere(ranks.group())),
+            mesh: ranks.mesh_table().map(Spanned::nowhere),
+            ..PlanFile::default()
+        };
+        Self {
+            name,
+            about,
+            file,
+            proposal: file::Proposal::default(),
+            parts: BTreeMap::new(),
+            passages: Vec::new(),
+            ranks: ranks.clone(),
+        }
+    }
+
+    /// The name of the template, which is the name of its proposal.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// What the scheme is, with its parameters, in lines of text.
+    pub fn about(&self) -> &str {
+        &self.about
+    }
+
+    /// The plan as it is written down.
+    pub fn file(&self) -> PlanFile {
+        let mut file = self.file.clone();
+        let name = Spanned::nowhere(self.name.to_string());
+        file.proposal = Table([(name, Spanned::nowhere(self.proposal.clone()))].into());
+        file
+    }
+
+    /// The plan, validated.
+    ///
+    /// # Errors
+    ///
+    /// Past a [limit](crate::limits) only: a mistake of the template otherwise.
+    pub fn plan(&self) -> Result<Plan, PlanError> {
+        Plan::from_file(&self.file(), "", &mut NoArrays)
+    }
+
+    /// Begins the next passage of the schedule.
+    pub(super) fn passage(&mut self, title: impl Into<String>) {
+        self.passages.push(Passage { title: title.into(), events: Vec::new() });
+    }
+
+    /// An input that is there from now on, on every rank.
+    pub(super) fn input(
+        &mut self,
+        name: &str,
+        part: Part,
+        (dtype, count): (Dtype, u64),
+        meaning: impl Into<String>,
+    ) {
+        self.input_on(0..self.ranks.count(), name, part, (dtype, count), meaning);
+    }
+
+    /// An input that only some ranks have a use for.
+    pub(super) fn input_on(
+        &mut self,
+        ranks: Range<u64>,
+        name: &str,
+        part: Part,
+        (dtype, count): (Dtype, u64),
+        meaning: impl Into<String>,
+    ) {
+        let input = file::Input {
+            dtype: Some(Spanned::nowhere(dtype.name().to_string())),
+            count: Some(whole(count)),
+            meaning: Some(Spanned::nowhere(meaning.into())),
+            ..file::Input::default()
+        };
+        let key = Spanned::nowhere(name.to_string());
+        self.file.input.0.push((key, Spanned::nowhere(input)));
+        self.is(name, part);
+        self.event(Event::Appears(name.to_string(), ranks));
+    }
+
+    /// Says what a buffer is.
+    pub(super) fn is(&mut self, name: &str, part: Part) {
+        self.parts.insert(name.to_string(), part);
+    }
+
+    /// What a buffer was said to be.
+    pub(super) fn part_of(&self, name: &str) -> Option<Part> {
+        self.parts.get(name).copied()
+    }
+
+    /// A collective along the axis of the ranks, or along `axis`.
+    pub(super) fn collective(
+        &mut self,
+        kind: OperationKind,
+        reduction: Option<Reduction>,
+        (send, recv): (&str, &str),
+        axis: Option<&str>,
+    ) {
+        let over = axis.or_else(|| self.ranks.over());
+        self.step(Step {
+            call: Some(word(kind.name())),
+            op: reduction.map(|reduction| word(reduction.name())),
+            root: kind.is_rooted().then(|| whole(0)),
+            over: over.map(|name| Spanned::nowhere(Over::Name(name.to_string()))),
+            send: Some(one(send)),
+            recv: Some(word(recv)),
+            ..Step::default()
+        });
+    }
+
+    pub(super) fn cast(&mut self, send: &str, recv: &str, to: Dtype) {
+        let step = Step { dtype: Some(word(to.name())), ..local(OwnCall::Cast, send, recv) };
+        self.step(step);
+    }
+
+    pub(super) fn scale(&mut self, send: &str, recv: &str, by: &str) {
+        let by = Some(Spanned::nowhere(Literal(by.into())));
+        self.step(Step { by, ..local(OwnCall::Scale, send, recv) });
+    }
+
+    pub(super) fn sum(&mut self, send: [&str; 2], recv: &str) {
+        let several = send.map(|name| Spanned::nowhere(name.to_string())).into();
+        let send = Some(Spanned::nowhere(Buffers::Several(several)));
+        let op = Some(word(Reduction::Sum.name()));
+        self.step(Step { op, send, ..local(OwnCall::Fold, "", recv) });
+    }
+
+    /// Each rank keeps its own block of what all of them hold.
+    pub(super) fn own_block(&mut self, send: &str, recv: &str, block: u64) {
+        for rank in 0..self.ranks.count() {
+            let own = self.ranks.coordinate(rank);
+            let start = own.saturating_mul(block);
+            let positions = alloc::format!("{start}..{}", start.saturating_add(block));
+            self.step(Step {
+                on: Some(Spanned::nowhere(rank_place(rank))),
+                positions: Some(word(&positions)),
+                ..local(OwnCall::Slice, send, recv)
+            });
+        }
+    }
+
+    pub(super) fn step(&mut self, step: Step) {
+        let index = self.proposal.step.len();
+        self.proposal.step.push(Spanned::nowhere(step));
+        self.event(Event::Step(index));
+    }
+
+    /// The buffer is let go now.
+    pub(super) fn goes(&mut self, name: &str) {
+        self.event(Event::Goes(name.to_string()));
+    }
+
+    /// What consumers need: `holds` in `buffer`.
+    pub(super) fn need(&mut self, on: Place, buffer: &str, holds: &Expr) {
+        self.file.need.push(Spanned::nowhere(file::Need {
+            on: Some(Spanned::nowhere(on)),
+            buffer: Some(word(buffer)),
+            positions: None,
+            holds: Some(word(&holds.to_string())),
+        }));
+    }
+
+    /// The buffers that are the result.
+    pub(super) fn outputs(&mut self, names: &[String]) {
+        self.proposal.outputs = Some(list(names));
+    }
+
+    fn event(&mut self, event: Event) {
+        if let Some(passage) = self.passages.last_mut() {
+            passage.events.push(event);
+        }
+    }
+}
+
+fn word(text: &str) -> Spanned<String> {
+    Spanned::nowhere(text.to_string())
+}
+
+fn one(name: &str) -> Spanned<Buffers> {
+    Spanned::nowhere(Buffers::One(name.to_string()))
+}
+
+fn local(call: OwnCall, send: &str, recv: &str) -> Step {
+    let name = OwnCall::ALL.into_iter().find(|(_, own)| *own == call).map_or("", |(name, _)| name);
+    Step {
+        call: Some(word(name)),
+        send: Some(one(send)),
+        recv: Some(word(recv)),
+        ..Step::default()
+    }
+}
+
+/// Every rank.
+pub(super) fn everywhere() -> Place {
+    Place::Word(Place::EVERY_RANK.to_string())
+}
+
+/// One rank.
+pub(super) fn rank_place(rank: u64) -> Place {
+    Place::Table(PlaceTable { rank: Some(whole(rank)), device: None, group: None })
+}

@@ -1,0 +1,142 @@
+//! What the templates of training have in common: layers, element types, optimizer.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use rankwise_model::Dtype;
+
+use super::error::TemplateError;
+use super::ranks::Ranks;
+
+/// What is trained, by whom, in which element types.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Training {
+    /// Who takes part.
+    pub ranks: Ranks,
+    /// The elements of each layer: of its flat parameter.
+    pub layers: Vec<u64>,
+    /// The element types.
+    pub types: Types,
+    /// What updates the parameters.
+    pub optimizer: Optimizer,
+    /// How a sum becomes an average.
+    pub average: Average,
+}
+
+/// The element types of a step of training.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Types {
+    /// Of the parameters that the layers compute with.
+    pub param: Dtype,
+    /// Of the gradients.
+    pub grad: Dtype,
+    /// In which gradients are reduced.
+    pub reduce: Dtype,
+}
+
+/// What updates the parameters, and what it keeps for that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Optimizer {
+    /// The rule.
+    pub rule: Rule,
+    /// The element type of its moments, where it has any.
+    pub state: Dtype,
+    /// The element type of the master copy that it updates, where that is not the
+    /// parameter itself.
+    pub master: Option<Dtype>,
+}
+
+/// The rule of an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Rule {
+    /// `parameter - gradient / 100`. Its arithmetic is known, so the updated
+    /// parameters are terms over gradients and parameters, and two schemes can be
+    /// compared by them.
+    Sgd,
+    /// Adam: two moments for each parameter. Its arithmetic is no fold of
+    /// contributions, so what it leaves is a new input, of the rank that computed it.
+    Adam,
+}
+
+/// How a sum over `n` ranks becomes an average.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Average {
+    /// The collective averages.
+    InTheCall,
+    /// Each rank divides by `n`, then the collective sums.
+    DividedBefore,
+    /// The collective sums, then each rank divides what it gets by `n`.
+    DividedAfter,
+}
+
+impl Training {
+    /// Training in `bf16` with Adam: gradients averaged in the call in `bf16`, moments
+    /// and master copy in `f32`.
+    pub fn new(ranks: Ranks, layers: impl Into<Vec<u64>>) -> Self {
+        let types = Types { param: Dtype::Bf16, grad: Dtype::Bf16, reduce: Dtype::Bf16 };
+        let optimizer = Optimizer::new(Rule::Adam, types.param);
+        Self { ranks, layers: layers.into(), types, optimizer, average: Average::InTheCall }
+    }
+
+    pub(super) fn check(&self) -> Result<(), TemplateError> {
+        self.ranks.check()?;
+        if self.layers.is_empty() {
+            return Err(TemplateError::NoLayers);
+        }
+        if let Some(layer) = self.layers.iter().position(|elements| *elements == 0) {
+            return Err(TemplateError::Zero { what: format!("layer {layer}") });
+        }
+        let Types { param, grad, reduce } = self.types;
+        let Optimizer { state, master, .. } = self.optimizer;
+        let all = [
+            ("parameters", Some(param)),
+            ("gradients", Some(grad)),
+            ("the reduction", Some(reduce)),
+            ("the optimizer's state", Some(state)),
+            ("the master copy", master),
+        ];
+        for (what, dtype) in all {
+            if let Some(dtype) = dtype.filter(|dtype| !dtype.is_float()) {
+                return Err(TemplateError::NotFloat { what, dtype });
+            }
+        }
+        Ok(())
+    }
+
+    /// The type of the parameter that the optimizer updates.
+    pub(super) fn updated_type(&self) -> Dtype {
+        self.optimizer.master.unwrap_or(self.types.param)
+    }
+}
+
+impl Optimizer {
+    /// A rule with its state in `f32`, and a master copy in `f32` if parameters are
+    /// of another type.
+    pub fn new(rule: Rule, param: Dtype) -> Self {
+        let master = (param != Dtype::F32).then_some(Dtype::F32);
+        Self { rule, state: Dtype::F32, master }
+    }
+
+    /// What it keeps for each parameter, beside the master copy: the names of its
+    /// moments.
+    pub(super) const fn moments(self) -> &'static [&'static str] {
+        match self.rule {
+            Rule::Sgd => &[],
+            Rule::Adam => &["exp_avg", "exp_avg_sq"],
+        }
+    }
+}
+
+impl Rule {
+    /// Every rule.
+    pub const ALL: [Self; 2] = [Self::Sgd, Self::Adam];
+
+    /// The name used in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sgd => "sgd",
+            Self::Adam => "adam",
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! The steps that schemes of data parallelism share: replicas made equal, gradients
+//! averaged, parameters updated and gathered.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use rankwise_model::{Dtype, OperationKind, Reduction};
+
+use super::draft::{Draft, Kind, Part, everywhere};
+use super::error::{TemplateError, divided};
+use super::needed;
+use super::training::{Average, Optimizer, Rule, Training, Types};
+use crate::plan::Expr;
+
+/// A draft for one training, with the words of its buffers.
+///
+/// Layer `k` has `param{k}` and `grad{k}`, whole or as a `_shard`; what the optimizer
+/// leaves ends in `_next`.
+pub(super) struct Weights<'t> {
+    pub(super) draft: Draft,
+    pub(super) training: &'t Training,
+    /// The axis along which state is sharded or replicas are averaged.
+    axis: Option<&'t str>,
+    /// The ranks along it.
+    ranks: u64,
+}
+
+/// How much of each layer a rank updates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owned {
+    /// All of it.
+    Whole,
+    /// Its own block.
+    Shard,
+}
+
+impl<'t> Weights<'t> {
+    /// A draft along the axis of the training's ranks.
+    pub(super) fn new(
+        name: &'static str,
+        about: &str,
+        training: &'t Training,
+    ) -> Result<Self, TemplateError> {
+        training.check()?;
+        let (axis, ranks) = (training.ranks.over(), training.ranks.in_group());
+        Ok(Self::along(name, about, training, axis, ranks))
+    }
+
+    /// A draft along one axis of a mesh.
+    pub(super) fn along(
+        name: &'static str,
+        about: &str,
+        training: &'t Training,
+        axis: Option<&'t str>,
+        ranks: u64,
+    ) -> Self {
+        let Types { param, grad, reduce } = training.types;
+        let Optimizer { rule, state, master } = training.optimizer;
+        let keeps = match (training.optimizer.moments().len(), master) {
+            (0, None) => String::from("nothing"),
+            (0, Some(master)) => format!("a master copy in {master}"),
+            (moments, None) => format!("{moments} moments in {state}"),
+            (moments, Some(master)) => {
+                format!("{moments} moments in {state} and a master copy in {master}")
+            }
+        };
+        let about = format!(
+            "{about}\nParameters in {param}, gradients in {grad}, reduced in {reduce}; \
+             optimizer {}, which keeps {keeps}.",
+            rule.name()
+        );
+        let draft = Draft::new(name, about, &training.ranks);
+        Self { draft, training, axis, ranks }
+    }
+
+    /// Each layer's number and elements, first layer first.
+    pub(super) fn layers(&self) -> impl DoubleEndedIterator<Item = (usize, u64)> + 't {
+        self.training.layers.iter().copied().enumerate()
+    }
+
+    /// The elements of each rank's block of a layer.
+    pub(super) fn block(&self, layer: usize, elements: u64) -> Result<u64, TemplateError> {
+        divided(&format!("layer {layer}"), elements, self.ranks)
+    }
+
+    pub(super) fn part(&self, kind: Kind, layer: usize) -> Part {
+        let whole = self.training.layers.get(layer).copied().unwrap_or(0);
+        Part { kind, of: layer, whole }
+    }
+
+    /// Every rank starts with whole parameters of its own; rank 0's replace them.
+    pub(super) fn replicas(&mut self) {
+        self.draft.passage("parameters as each rank made them");
+        for (layer, elements) in self.layers() {
+            let (part, param) = (self.part(Kind::Parameters, layer), self.training.types.param);
+            let meaning = format!("parameters of layer {layer}, as this rank initialised them");
+            self.draft.input(&format!("param{layer}"), part, (param, elements), meaning);
+        }
+        self.draft.passage("replicas made equal: rank 0's parameters are broadcast");
+        for (layer, _) in self.layers() {
+            self.equal(&format!("param{layer}"), self.axis);
+        }
+    }
+
+    /// Along an axis, rank 0's buffer replaces the others'.
+    pub(super) fn equal(&mut self, name: &str, axis: Option<&str>) {
+        self.draft.collective(OperationKind::Broadcast, None, (name, name), axis);
+        let of_root = needed::of_root(needed::input(name), axis);
+        self.draft.need(everywhere(), name, &of_root);
+    }
+
+    /// Every rank starts with its own block of each layer, in the type `dtype`.
+    pub(super) fn shards(&mut self, dtype: Dtype) -> Result<(), TemplateError> {
+        self.draft.passage("parameters sharded");
+        for (layer, elements) in self.layers() {
+            let block = self.block(layer, elements)?;
+            let part = self.part(Kind::Parameters, layer);
+            let meaning = format!("parameters of layer {layer}, this rank's shard");
+            self.draft.input(&format!("param{layer}_shard"), part, (dtype, block), meaning);
+        }
+        Ok(())
+    }
+
+    /// The optimizer's master copy, where there is one, of `source(k)`.
+    pub(super) fn masters(&mut self, source: impl Fn(usize) -> String) {
+        let Some(master) = self.training.optimizer.master else { return };
+        self.draft.passage("optimizer's master copy");
+        for (layer, _) in self.layers() {
+            let name = format!("master{layer}");
+            self.draft.is(&name, self.part(Kind::Optimizer, layer));
+            self.draft.cast(&source(layer), &name, master);
+        }
+    }
+
+    /// The optimizer's moments of what each rank updates.
+    pub(super) fn moments(&mut self, owned: Owned) -> Result<(), TemplateError> {
+        self.draft.passage("before the step");
+        for (layer, elements) in self.layers() {
+            let part = self.part(Kind::Optimizer, layer);
+            let count = self.owned(owned, layer, elements)?;
+            for moment in self.training.optimizer.moments() {
+                let meaning = format!("{moment} of layer {layer}, of what this rank updates");
+                let state = self.training.optimizer.state;
+                self.draft.input(&format!("{moment}{layer}"), part, (state, count), meaning);
+            }
+        }
+        Ok(())
+    }
+
+    fn owned(&self, owned: Owned, layer: usize, elements: u64) -> Result<u64, TemplateError> {
+        match owned {
+            Owned::Whole => Ok(elements),
+            Owned::Shard => self.block(layer, elements),
+        }
+    }
+
+    /// Backward yields this rank's own gradient of a layer.
+    pub(super) fn gradient(&mut self, layer: usize, elements: u64) {
+        let part = self.part(Kind::Gradients, layer);
+        let meaning = format!("gradient of layer {layer}, from this rank's batch");
+        let grad = self.training.types.grad;
+        self.draft.input(&format!("grad{layer}"), part, (grad, elements), meaning);
+    }
+
+    /// Averages `grad{k}` in place; every rank gets all of it.
+    pub(super) fn all_reduce(&mut self, layer: usize) {
+        let Types { grad, reduce, .. } = self.training.types;
+        let own = format!("grad{layer}");
+        let copy = self.in_reduced_type(layer);
+        self.before(&copy);
+        let kind = OperationKind::AllReduce;
+        self.draft.collective(kind, Some(self.reduction()), (&copy, &copy), self.axis);
+        self.after(&copy);
+        if copy != own {
+            self.draft.cast(&copy, &own, grad);
+            self.draft.goes(&copy);
+        }
+        let average = self.average_of(layer, self.axis);
+        self.draft.need(everywhere(), &own, &needed::cast(average, reduce, grad));
+    }
+
+    /// Averages `grad{k}` into each rank's `grad{k}_shard`, of type `to`, and lets
+    /// the whole gradient go; `across` is averaged too, shard by shard.
+    pub(super) fn reduce_scatter(&mut self, layer: usize, to: Dtype, across: Option<&str>) {
+        let reduce = self.training.types.reduce;
+        let (own, shard) = (format!("grad{layer}"), format!("grad{layer}_shard"));
+        let copy = self.in_reduced_type(layer);
+        if copy != own {
+            self.draft.goes(&own);
+        }
+        self.before(&copy);
+        let reduced = if reduce == to { shard.clone() } else { format!("{shard}_{reduce}") };
+        self.draft.is(&reduced, self.part(Kind::Gradients, layer));
+        let how = Some(self.reduction());
+        self.draft.collective(OperationKind::ReduceScatter, how, (&copy, &reduced), self.axis);
+        self.draft.goes(&copy);
+        if across.is_some() {
+            self.draft.collective(OperationKind::AllReduce, how, (&reduced, &reduced), across);
+        }
+        self.after(&reduced);
+        if reduced != shard {
+            self.draft.is(&shard, self.part(Kind::Gradients, layer));
+            self.draft.cast(&reduced, &shard, to);
+            self.draft.goes(&reduced);
+        }
+        // Over both axes of a mesh of two is over everybody.
+        self.need_of_shard(layer, to, if across.is_some() { None } else { self.axis });
+    }
+
+    /// The optimizer of each rank needs its shard of the average over an axis.
+    pub(super) fn need_of_shard(&mut self, layer: usize, to: Dtype, over: Option<&str>) {
+        let average = needed::shard(self.average_of(layer, over), self.axis);
+        let average = needed::cast(average, self.training.types.reduce, to);
+        self.draft.need(everywhere(), &format!("grad{layer}_shard"), &average);
+    }
+
+    /// Gathers the whole of a layer from every rank's shard `from`.
+    pub(super) fn gather(&mut self, layer: usize, from: &str, to: &str) {
+        self.draft.is(to, self.part(Kind::Parameters, layer));
+        self.draft.collective(OperationKind::AllGather, None, (from, to), self.axis);
+    }
+
+    /// The axis that state is sharded along.
+    pub(super) fn axis(&self) -> Option<&'t str> {
+        self.axis
+    }
+
+    /// Updates what this rank owns of each layer: `updated(k)`, by its gradient
+    /// `grad(k)` of type `grad_type`. What comes of it ends in `_next`.
+    pub(super) fn update(
+        &mut self,
+        owned: Owned,
+        updated: impl Fn(usize) -> String,
+        (grad, grad_type): (impl Fn(usize) -> String, Dtype),
+    ) -> Result<(), TemplateError> {
+        let dtype = self.training.updated_type();
+        for (layer, elements) in self.layers() {
+            let (old, gradient) = (updated(layer), grad(layer));
+            let next = format!("{old}_next");
+            let part = self.draft.part_of(&old);
+            let part = part.unwrap_or_else(|| self.part(Kind::Parameters, layer));
+            match self.training.optimizer.rule {
+                Rule::Sgd => self.descend(layer, &old, (&gradient, grad_type), &next, part),
+                Rule::Adam => {
+                    let count = self.owned(owned, layer, elements)?;
+                    let whose = match owned {
+                        Owned::Whole => "as this rank computed them",
+                        Owned::Shard => "this rank's shard",
+                    };
+                    let meaning = format!("parameters of layer {layer} after the step, {whose}");
+                    self.draft.input(&next, part, (dtype, count), meaning);
+                }
+            }
+            self.draft.goes(&old);
+        }
+        Ok(())
+    }
+
+    /// `next = old - gradient / 100`.
+    fn descend(
+        &mut self,
+        layer: usize,
+        old: &str,
+        (gradient, grad_type): (&str, Dtype),
+        next: &str,
+        part: Part,
+    ) {
+        let (delta, dtype) = (format!("delta{layer}"), self.training.updated_type());
+        self.draft.is(&delta, self.part(Kind::Gradients, layer));
+        if grad_type == dtype {
+            self.draft.scale(gradient, &delta, RATE);
+        } else {
+            self.draft.cast(gradient, &delta, dtype);
+            self.draft.scale(&delta, &delta, RATE);
+        }
+        self.draft.is(next, part);
+        self.draft.sum([old, &delta], next);
+        self.draft.goes(&delta);
+    }
+
+    /// The gradient in the type that it is reduced in; a copy, where that is another.
+    fn in_reduced_type(&mut self, layer: usize) -> String {
+        let Types { grad, reduce, .. } = self.training.types;
+        let own = format!("grad{layer}");
+        if grad == reduce {
+            return own;
+        }
+        let copy = format!("grad{layer}_{reduce}");
+        self.draft.is(&copy, self.part(Kind::Gradients, layer));
+        self.draft.cast(&own, &copy, reduce);
+        copy
+    }
+
+    fn reduction(&self) -> Reduction {
+        match self.training.average {
+            Average::InTheCall => Reduction::Avg,
+            Average::DividedBefore | Average::DividedAfter => Reduction::Sum,
+        }
+    }
+
+    fn before(&mut self, buffer: &str) {
+        if self.training.average == Average::DividedBefore {
+            self.draft.scale(buffer, buffer, &self.one_of_them());
+        }
+    }
+
+    fn after(&mut self, buffer: &str) {
+        if self.training.average == Average::DividedAfter {
+            self.draft.scale(buffer, buffer, &self.one_of_them());
+        }
+    }
+
+    /// One over the ranks that are averaged.
+    fn one_of_them(&self) -> String {
+        format!("1/{}", self.training.ranks.in_group())
+    }
+
+    fn average_of(&self, layer: usize, over: Option<&str>) -> Expr {
+        let Types { grad, reduce, .. } = self.training.types;
+        let own = needed::input(&format!("grad{layer}"));
+        needed::average(needed::cast(own, grad, reduce), over)
+    }
+
+    /// The names `{prefix}{k}{suffix}` of all layers.
+    pub(super) fn names(&self, prefix: &str, suffix: &str) -> Vec<String> {
+        self.layers().map(|(layer, _)| format!("{prefix}{layer}{suffix}")).collect()
+    }
+}
+
+/// What [`Rule::Sgd`] multiplies a gradient by.
+const RATE: &str = "-1/100";
