@@ -5,6 +5,7 @@
 //! has been sent; a rank that waits for one holds back its later steps and nobody
 //! else's. Messages match first-in-first-out per ordered pair of ranks.
 
+mod calls;
 mod collective;
 mod local;
 mod message;
@@ -24,6 +25,7 @@ use crate::memory::{Memory, ranks};
 use crate::plan::{Act, On, Plan, Proposal, Step};
 use crate::term::Terms;
 use crate::vector::{Content, Vector};
+use calls::Calls;
 use message::Mailbox;
 
 pub(crate) use collective::{Folds, parse_scalars};
@@ -225,7 +227,7 @@ impl<'a> Machine<'a> {
     fn carry_out(&mut self, instance: &Instance<'a>) -> Result<(), PlanError> {
         match (&instance.at.step.act, &instance.who) {
             (Act::Collective(call), Who::Group(group)) => {
-                self.collective(&instance.at, call, group)
+                self.collective(&Calls::of_step(instance.at, call), group)
             }
             (Act::Message(message), Who::Rank(rank)) => self.message(&instance.at, message, *rank),
             (Act::Local(local), Who::Rank(rank)) => self.local(&instance.at, local, *rank),

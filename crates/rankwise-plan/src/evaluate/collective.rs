@@ -14,6 +14,7 @@ use rankwise_model::{
 };
 use rankwise_topology::{Group, WorldRank};
 
+use super::calls::{Calls, Member};
 use super::{At, Call, Machine};
 use crate::error::{Fault, PlanError};
 use crate::plan::CollectiveStep;
@@ -21,14 +22,11 @@ use crate::term::{Factor, Placed, Terms};
 use crate::vector::{Content, Gap, Vector, side_by_side};
 
 impl Machine<'_> {
-    pub(super) fn collective(
-        &mut self,
-        at: &At<'_>,
-        call: &CollectiveStep,
-        group: &Group,
-    ) -> Result<(), PlanError> {
+    pub(super) fn collective(&mut self, calls: &Calls<'_>, group: &Group) -> Result<(), PlanError> {
+        let Member { at, call } = calls.first();
+        let at = &at;
         let operation = operation(at, call)?;
-        let inputs = self.inputs(at, call, operation, group)?;
+        let inputs = self.inputs(calls, operation, group)?;
         let Inputs { layout, dtype, vectors } = inputs;
         let scalars = scalars(at, call, dtype, group.size())?;
         let build = Build { at, dtype, vectors: &vectors };
@@ -66,6 +64,8 @@ impl Machine<'_> {
         let promised = output.map_or(0, |vector| vector.count());
         for (rank, output) in outputs {
             let Some(world_rank) = group.world_rank(rank.rank()) else { continue };
+            let Member { at, call } = calls.of(rank.rank());
+            let at = &at;
             let vector = match output {
                 None => {
                     let gap = Content::Gap(Gap::OnRootOnly { step: at.index });
@@ -86,11 +86,12 @@ impl Machine<'_> {
     /// Reads every member's input and finds the count that fits all of them.
     fn inputs(
         &self,
-        at: &At<'_>,
-        call: &CollectiveStep,
+        calls: &Calls<'_>,
         operation: Operation,
         group: &Group,
     ) -> Result<Inputs, PlanError> {
+        let Member { at, .. } = calls.first();
+        let at = &at;
         // The layout at count 1 tells how many counts long each buffer must be.
         let unit = layout(at, operation, group.size(), 1)?;
         let mut agreed: Option<(u64, Dtype, WorldRank)> = None;
@@ -101,6 +102,8 @@ impl Machine<'_> {
                 buffers.push(None);
                 continue;
             }
+            let Member { at, call } = calls.of(rank.rank());
+            let at = &at;
             let buffer = self.read(at, world_rank, &call.send)?;
             let counts_long = match (call.in_place(), rank.in_place()) {
                 (true, Some(relation)) => relation.buffer_len,
@@ -135,23 +138,15 @@ impl Machine<'_> {
             }
             buffers.push(Some(buffer));
         }
-        let (count, dtype, _) = agreed.ok_or_else(|| no_in_place(at, call))?;
-        if let Some(stated) = call.count.filter(|stated| *stated != count) {
-            let (kind, means) = (call.kind, call.kind.row().count);
-            return Err(at.error(
-                Fault::Contradiction,
-                call.count_span,
-                format!("count {stated}"),
-                format!(
-                    "{count}: for {kind} the count is {means}, and `{}` is that long",
-                    call.send
-                ),
-            ));
+        let (count, dtype, _) = agreed.ok_or_else(|| no_in_place(at, calls.first().call))?;
+        for Member { at, call } in calls.each() {
+            check_count(at, call, count)?;
         }
         let layout = layout(at, operation, group.size(), count)?;
         let mut vectors = Vec::new();
         for (rank, buffer) in layout.each().zip(buffers) {
-            let input = match (buffer, rank.in_place().filter(|_| call.in_place())) {
+            let in_place = calls.of(rank.rank()).call.in_place();
+            let input = match (buffer, rank.in_place().filter(|_| in_place)) {
                 (Some(buffer), Some(relation)) => buffer.slice(relation.input).map(Arc::new),
                 (buffer, _) => buffer,
             };
@@ -173,6 +168,18 @@ impl CollectiveStep {
     pub(crate) fn in_place(&self) -> bool {
         self.send == self.recv
     }
+}
+
+/// That a stated count is the one that the buffers have.
+fn check_count(at: &At<'_>, call: &CollectiveStep, count: u64) -> Result<(), PlanError> {
+    let Some(stated) = call.count.filter(|stated| *stated != count) else { return Ok(()) };
+    let (kind, means) = (call.kind, call.kind.row().count);
+    Err(at.error(
+        Fault::Contradiction,
+        call.count_span,
+        format!("count {stated}"),
+        format!("{count}: for {kind} the count is {means}, and `{}` is that long", call.send),
+    ))
 }
 
 fn no_in_place(at: &At<'_>, call: &CollectiveStep) -> PlanError {
