@@ -8,6 +8,7 @@ use rankwise_plan::need::Answer;
 use rankwise_plan::read::NoArrays;
 use rankwise_plan::sense::Sense;
 use rankwise_plan::term::Terms;
+use rankwise_plan::vector::Gap;
 use rankwise_plan::wrong::Wrong;
 
 /// A plan of `n` ranks on devices D0, D1, …, with inputs `g` and `p` of 4 elements.
@@ -73,7 +74,9 @@ fn gathering_the_originals_after_a_reduce_scatter() {
 fn a_second_sum_of_a_summed_value() {
     let (found, wrongs) = wrong(2, "i32", &[SUM, SUM_AGAIN], "sum(g)");
     assert_eq!(found, "2·g@D0[0..4] + 2·g@D1[0..4]");
-    assert_eq!(wrongs, [Wrong::Repeated { times: "2".into() }]);
+    // What is needed is what the first step left in `t`.
+    let first = Wrong::OtherBuffer { buffer: "t".into(), written_by: Some(0) };
+    assert_eq!(wrongs, [Wrong::Repeated { times: "2".into() }, first]);
 }
 
 #[test]
@@ -81,7 +84,8 @@ fn the_block_of_another_owner() {
     let sent = r#"call = "broadcast", root = 1, send = "s", recv = "y""#;
     let (found, wrongs) = wrong(2, "i32", &[SCATTERED, sent], "sum(g)[0..2]");
     assert_eq!(found, "g@D0[2..4] + g@D1[2..4]");
-    assert_eq!(wrongs, [Wrong::OutOfPlace { found: 2, needed: 0 }]);
+    let own = Wrong::OtherBuffer { buffer: "s".into(), written_by: Some(0) };
+    assert_eq!(wrongs, [Wrong::OutOfPlace { found: 2, needed: 0 }, own]);
 }
 
 #[test]
@@ -111,34 +115,12 @@ fn one_contribution_added_twice_counts_for_a_sum_and_not_for_a_maximum() {
     let (found, wrongs) = wrong(2, "i32", &[&sum, &and_own], "sum(g)");
     assert_eq!(found, "2·g@D0[0..4] + g@D1[0..4]");
     let part = "g@D0[0..4]".to_string();
-    let twice = Wrong::Duplicate { part, times: "2".into(), needed: "1".into() };
-    assert_eq!(wrongs, [twice]);
+    let twice = Wrong::RepeatedPart { part, times: "2".into(), needed: "1".into() };
+    let before = Wrong::OtherBuffer { buffer: "t".into(), written_by: Some(0) };
+    assert_eq!(wrongs, [twice, before]);
 
     let [max, and_own] = folded("max");
     assert_eq!(met(2, "i32", &[&max, &and_own], "max(g)"), Some(Sense::Exact));
-}
-
-#[test]
-fn a_sub_group_is_not_the_world() {
-    let pairs =
-        r#"call = "all_reduce", op = "sum", over = [[0, 1], [2, 3]], send = "g", recv = "y""#;
-    let (_, wrongs) = wrong(4, "i32", &[pairs], "sum(g)");
-    let missing = |part: &str| Wrong::Missing { part: part.into() };
-    assert_eq!(wrongs, [missing("g@D2[0..4]"), missing("g@D3[0..4]")]);
-}
-
-#[test]
-fn the_sum_where_the_mean_is_needed_and_the_other_reduction() {
-    let summed = r#"call = "all_reduce", op = "sum", send = "g", recv = "y""#;
-    let (_, wrongs) = wrong(4, "f32", &[summed], "avg(g)");
-    assert_eq!(wrongs, [Wrong::NotAveraged]);
-    let (_, wrongs) = wrong(4, "i32", &[summed], "avg(g)");
-    assert_eq!(wrongs, [Wrong::NotAveraged]);
-    let (_, wrongs) = wrong(4, "f32", &[summed], "max(g)");
-    assert_eq!(wrongs, [Wrong::OtherReduction { found: "sum", needed: "max" }]);
-    let averaged = r#"call = "all_reduce", op = "avg", send = "g", recv = "y""#;
-    let (_, wrongs) = wrong(4, "f32", &[averaged], "sum(g)");
-    assert_eq!(wrongs, [Wrong::Scaled { by: "1/4".into() }]);
 }
 
 #[test]
@@ -149,13 +131,20 @@ fn a_rooted_call_promises_nothing_elsewhere() {
     assert_eq!((report.answer, report.ranks, report.failing), (Answer::No, 2, 1));
     let evidence = report.evidence.unwrap();
     assert_eq!(evidence.rank.index(), 1);
-    assert!(matches!(evidence.wrongs[..], [Wrong::NotPromised { .. }]), "{evidence:?}");
+    let [Wrong::WrongOwner { holds: None, needed_at: Some(at) }, wrong] = &evidence.wrongs[..]
+    else {
+        panic!("{evidence:?}");
+    };
+    assert_eq!((at.rank.index(), at.device.as_deref()), (0, Some("D0")));
+    assert_eq!(*wrong, Wrong::NotPromised { gap: Gap::OnRootOnly { step: 0 } });
+    assert_eq!(wrong.name(), "only_on_root");
 }
 
 #[test]
 fn a_buffer_that_no_step_wrote() {
     let (_, wrongs) = wrong(2, "i32", &[SUM], "sum(g)");
-    assert_eq!(wrongs, [Wrong::NeverWritten]);
+    let other = Wrong::OtherBuffer { buffer: "t".into(), written_by: Some(0) };
+    assert_eq!(wrongs, [Wrong::NeverWritten, other]);
 }
 
 #[test]

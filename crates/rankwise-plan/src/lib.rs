@@ -92,6 +92,7 @@ pub mod term;
 pub mod vector;
 
 pub mod compare;
+mod equal;
 pub mod judge;
 pub mod need;
 pub mod relabel;

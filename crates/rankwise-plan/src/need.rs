@@ -9,17 +9,18 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use rankwise_model::Dtype;
 use rankwise_topology::WorldRank;
 
+use crate::equal::{Equality, equality, is_unnamed};
 use crate::error::{Fault, PlanError};
 use crate::evaluate::Evaluation;
 use crate::memory::ranks;
 use crate::plan::{Need, Plan, Proposal};
-use crate::sense::{Sense, sense};
+use crate::sense::Sense;
 use crate::term::Terms;
 use crate::vector::{Content, Run, Vector, side_by_side};
-use crate::witness::known_to_differ;
-use crate::wrong::{Wrong, wrongs};
+use crate::wrong::{Claim, Groups, History, Scene, Wrong, owners, reordered};
 use expression::Expressions;
 
 /// An answer that may be missing for lack of something stated.
@@ -133,78 +134,179 @@ pub fn judge_needs(
     evaluation: &Evaluation,
     terms: &mut Terms,
 ) -> Result<NeedsReport, PlanError> {
-    let mut expressions = Expressions::new(plan);
-    let mut needs = Vec::new();
-    for (index, need) in plan.needs.iter().enumerate() {
-        needs.push(judge(plan, proposal, evaluation, terms, &mut expressions, index, need)?);
-    }
-    Ok(NeedsReport { needs })
+    let mut judging = Judging { plan, proposal, evaluation, expressions: Expressions::new(plan) };
+    let needs = plan.needs.iter().enumerate();
+    let needs: Result<_, _> =
+        needs.map(|(index, need)| judging.judge(terms, index, need)).collect();
+    Ok(NeedsReport { needs: needs? })
 }
 
-fn judge(
-    plan: &Plan,
-    proposal: &Proposal,
-    evaluation: &Evaluation,
-    terms: &mut Terms,
-    expressions: &mut Expressions<'_>,
-    index: usize,
-    need: &Need,
-) -> Result<NeedReport, PlanError> {
-    let mut report = NeedReport {
-        need: index,
-        answer: Answer::Yes,
-        sense: None,
-        ranks: 0,
-        failing: 0,
-        evidence: None,
-    };
-    // Ranks that share both vectors share the verdict.
-    // (What was needed is kept with it, so that no address is used again meanwhile.)
-    let mut known: BTreeMap<(usize, usize), (Arc<Vector>, Finding)> = BTreeMap::new();
-    for rank in ranks(plan.world).filter(|rank| plan.is_on(&need.on, *rank)) {
-        report.ranks = report.ranks.saturating_add(1);
-        let needed = expressions.vector(terms, index, &need.holds, rank)?;
-        let held = proposal.held(&evaluation.after, rank, &need.buffer);
-        let key = (held.map_or(0, address), address(&needed));
-        let finding = match known.get(&key) {
-            Some((_, finding)) => finding.clone(),
-            None => {
-                let finding = compare(terms, index, need, held.map(AsRef::as_ref), &needed)?;
-                known.insert(key, (needed, finding.clone()));
-                finding
-            }
+struct Judging<'a> {
+    plan: &'a Plan,
+    proposal: &'a Proposal,
+    evaluation: &'a Evaluation,
+    expressions: Expressions<'a>,
+}
+
+impl Judging<'_> {
+    fn judge(
+        &mut self,
+        terms: &mut Terms,
+        index: usize,
+        need: &Need,
+    ) -> Result<NeedReport, PlanError> {
+        let mut report = NeedReport {
+            need: index,
+            answer: Answer::Yes,
+            sense: None,
+            ranks: 0,
+            failing: 0,
+            evidence: None,
         };
-        let (answer, difference) = match finding {
-            Finding::Met(found) => {
-                report.sense = report.sense.max(found);
-                continue;
+        let mut claims: Vec<Claim> = Vec::new();
+        // Ranks that share both vectors share the verdict. (The claims keep the vectors,
+        // so that no address is used again meanwhile.)
+        let mut known: BTreeMap<(usize, usize), Finding> = BTreeMap::new();
+        let mut worst: Option<(WorldRank, Difference)> = None;
+        for rank in ranks(self.plan.world).filter(|rank| self.plan.is_on(&need.on, *rank)) {
+            report.ranks = report.ranks.saturating_add(1);
+            let needed = self.expressions.vector(terms, index, &need.holds, rank)?;
+            let held = self.proposal.held(&self.evaluation.after, rank, &need.buffer).cloned();
+            let key = (held.as_ref().map_or(0, address), address(&needed));
+            let finding = match known.get(&key) {
+                Some(finding) => finding.clone(),
+                None => {
+                    let finding = find(terms, index, need, held.as_deref(), &needed)?;
+                    known.insert(key, finding.clone());
+                    finding
+                }
+            };
+            claims.push(Claim { rank, held, needed });
+            let (answer, difference) = match finding {
+                Finding::Met(found) => {
+                    report.sense = report.sense.max(found);
+                    continue;
+                }
+                Finding::Differs(difference) => {
+                    report.failing = report.failing.saturating_add(1);
+                    (Answer::No, difference)
+                }
+                Finding::Open(difference) => (Answer::Unknown, difference),
+            };
+            // A known No outweighs an Unknown; the first place of the weightiest is kept.
+            let outweighs =
+                matches!((report.answer, answer), (Answer::Yes, _) | (Answer::Unknown, Answer::No));
+            if outweighs {
+                report.answer = answer;
+                worst = Some((rank, difference));
             }
-            Finding::Differs(difference) => {
-                report.failing = report.failing.saturating_add(1);
-                (Answer::No, difference)
-            }
-            Finding::Open(difference) => (Answer::Unknown, difference),
+        }
+        if let Some((rank, difference)) = worst {
+            report.sense = None;
+            let claims = if report.answer == Answer::No { claims } else { Vec::new() };
+            report.evidence = Some(self.evidence(terms, need, &claims, rank, &difference));
+        }
+        Ok(report)
+    }
+
+    /// The difference on `rank` in words, with what the other ranks and the steps say:
+    /// `claims` are what every rank needs and holds, or none where nothing is known.
+    fn evidence(
+        &self,
+        terms: &Terms,
+        need: &Need,
+        claims: &[Claim],
+        rank: WorldRank,
+        difference: &Difference,
+    ) -> Evidence {
+        let Difference { at, held, needed, length, why } = difference;
+        let count = at.end.saturating_sub(at.start);
+        let show = |content: &Option<Content>| {
+            content.map(|content| terms.show_run(&Run { positions: 0..count, content }))
         };
-        // A known No outweighs an Unknown; the first place of the weightiest is kept.
-        let outweighs =
-            matches!((report.answer, answer), (Answer::Yes, _) | (Answer::Unknown, Answer::No));
-        if outweighs {
-            report.answer = answer;
-            report.evidence = Some(Evidence {
-                rank,
-                device: plan.device_of(rank),
-                buffer: need.buffer.clone(),
-                positions: difference.positions,
-                found: difference.found,
-                needed: difference.needed,
-                wrongs: difference.wrongs,
-            });
+        let groups = Groups::of(self.plan, self.proposal);
+        let scene = Scene { terms, groups: &groups };
+        let mut wrongs: Vec<Wrong> = Vec::new();
+        let value = match (why, held, needed) {
+            (Why::NeverWritten, ..) => alloc::vec![Wrong::NeverWritten],
+            (Why::ElementType(found, needed), ..) => {
+                let (found, needed) = (*found, *needed);
+                alloc::vec![Wrong::ElementType { found, needed }]
+            }
+            (Why::Value, Some(held), Some(needed)) => scene.wrongs(*held, *needed, count),
+            (Why::NotProven, ..) => alloc::vec![Wrong::NotProven],
+            (Why::Value | Why::Length, ..) => Vec::new(),
+        };
+        if let Some((found, needed)) = *length {
+            wrongs.push(Wrong::Length { found, needed });
+        } else if matches!(why, Why::Value | Why::NeverWritten) {
+            wrongs.extend(self.misplaced(terms, need, claims, rank));
+        }
+        // Where the order explains it all, single values out of place say nothing more.
+        let explained = wrongs
+            .iter()
+            .any(|wrong| matches!(wrong, Wrong::Permuted { .. } | Wrong::Rotated { .. }));
+        let value = value.into_iter().filter(|wrong| {
+            !explained || !matches!(wrong, Wrong::OutOfPlace { .. } | Wrong::OtherOrigin { .. })
+        });
+        let mut wrongs: Vec<Wrong> = wrongs.into_iter().chain(value).collect();
+        wrongs.extend(self.past(terms, need, claims, rank, *held));
+        Evidence {
+            rank,
+            device: self.plan.device_of(rank),
+            buffer: need.buffer.clone(),
+            positions: at.clone(),
+            found: show(held).unwrap_or_else(|| "nothing: no step wrote this buffer".to_string()),
+            needed: show(needed).unwrap_or_default(),
+            wrongs,
         }
     }
-    if report.answer != Answer::Yes {
-        report.sense = None;
+
+    /// The right pieces in another order, or on another rank.
+    fn misplaced(
+        &self,
+        terms: &Terms,
+        need: &Need,
+        claims: &[Claim],
+        rank: WorldRank,
+    ) -> Option<Wrong> {
+        // What each rank holds where it needs it.
+        let there = |claim: &Claim| {
+            let held = match (&claim.held, &need.positions) {
+                (Some(held), Some(positions)) => held.slice(positions.clone()).map(Arc::new),
+                (held, _) => held.clone(),
+            };
+            Claim { held, ..claim.clone() }
+        };
+        let mine = claims.iter().find(|claim| claim.rank == rank).map(there)?;
+        let held = mine.held.as_deref();
+        held.and_then(|held| reordered(terms, held, &mine.needed)).or_else(|| {
+            let claims: Vec<Claim> = claims.iter().map(there).collect();
+            owners(terms, self.plan, &claims, rank)
+        })
     }
-    Ok(report)
+
+    /// What the steps say: where the value went, or why there is none.
+    fn past(
+        &self,
+        terms: &Terms,
+        need: &Need,
+        claims: &[Claim],
+        rank: WorldRank,
+        held: Option<Content>,
+    ) -> Vec<Wrong> {
+        let (proposal, evaluation) = (self.proposal, self.evaluation);
+        let history = History { terms, proposal, evaluation };
+        let read = match held {
+            Some(Content::Gap(gap)) => history.read_outside(rank, gap),
+            _ => None,
+        };
+        let claim = claims.iter().find(|claim| claim.rank == rank);
+        let elsewhere = claim.and_then(|claim| {
+            history.elsewhere(rank, &need.buffer, need.positions.as_ref(), &claim.needed)
+        });
+        read.into_iter().chain(elsewhere).collect()
+    }
 }
 
 fn address(vector: &Arc<Vector>) -> usize {
@@ -218,15 +320,29 @@ enum Finding {
     Open(Difference),
 }
 
+/// Where found and needed first differ.
 #[derive(Clone)]
 struct Difference {
-    positions: Range<u64>,
-    found: String,
-    needed: String,
-    wrongs: Vec<Wrong>,
+    at: Range<u64>,
+    /// What is held there; `None` if the buffer, or that part of it, is not there.
+    held: Option<Content>,
+    needed: Option<Content>,
+    /// The buffer's length and the one that is needed, where they do not fit.
+    length: Option<(u64, u64)>,
+    why: Why,
 }
 
-fn compare(
+/// How they differ.
+#[derive(Clone, Copy)]
+enum Why {
+    NeverWritten,
+    Length,
+    ElementType(Dtype, Dtype),
+    Value,
+    NotProven,
+}
+
+fn find(
     terms: &Terms,
     index: usize,
     need: &Need,
@@ -245,35 +361,28 @@ fn compare(
             expected: format!("{}, as many as it has elements", needed.count()),
         });
     }
-    let shown = |run: &Run| terms.show_run(run);
-    let first_needed = || {
-        let first = needed.runs().first();
-        (first.map_or(0..0, |run| run.positions.clone()), first.map(shown).unwrap_or_default())
+    let first = |vector: &Vector| vector.runs().first().map(|run| run.content);
+    let at_first = |held: Option<&Vector>, length, why| {
+        let at = needed.runs().first().map_or(0..0, |run| run.positions.clone());
+        Difference { at, held: held.and_then(first), needed: first(needed), length, why }
     };
     let Some(held) = held else {
-        let (positions, needed) = first_needed();
-        let wrongs = alloc::vec![Wrong::NeverWritten];
-        let found = "nothing: no step wrote this buffer".to_string();
-        return Ok(Finding::Differs(Difference { positions, found, needed, wrongs }));
+        return Ok(Finding::Differs(at_first(None, None, Why::NeverWritten)));
     };
     let whole_buffer = need.positions.is_none();
     let fits = if whole_buffer { held.count() == wanted } else { held.count() >= positions.end };
     if !fits {
-        let length = Wrong::Length { found: held.count(), needed: positions.end };
+        let length = Some((held.count(), positions.end));
         // What both have may be wrong too, and says more than the length.
         let common = held.count().min(positions.end).max(positions.start);
         let (start, end) = (positions.start, common.saturating_sub(positions.start));
         let parts = held.slice(start..common).zip(needed.slice(0..end));
         if let Some((held, wanted)) = parts
-            && let Finding::Differs(mut difference) = compare_vectors(terms, &held, &wanted, start)
+            && let Finding::Differs(difference) = compare_vectors(terms, &held, &wanted, start)
         {
-            difference.wrongs.insert(0, length);
-            return Ok(Finding::Differs(difference));
+            return Ok(Finding::Differs(Difference { length, ..difference }));
         }
-        let (at, needed) = first_needed();
-        let found = held.runs().first().map(shown).unwrap_or_default();
-        let wrongs = alloc::vec![length];
-        return Ok(Finding::Differs(Difference { positions: at, found, needed, wrongs }));
+        return Ok(Finding::Differs(at_first(Some(held), length, Why::Length)));
     }
     let Some(slice) = held.slice(positions.clone()) else {
         return Ok(Finding::Met(Some(Sense::Exact)));
@@ -285,56 +394,30 @@ fn compare(
 fn compare_vectors(terms: &Terms, held: &Vector, needed: &Vector, offset: u64) -> Finding {
     let mut weakest = None;
     let mut open = None;
-    if held.dtype() != needed.dtype() {
-        let wrong = Wrong::ElementType { found: held.dtype(), needed: needed.dtype() };
-        return differs(terms, held, needed, offset, wrong);
-    }
     for (positions, contents) in side_by_side(&[held, needed]) {
         let [found, wanted] = contents.as_slice() else { continue };
-        let difference = || {
-            let count = positions.end.saturating_sub(positions.start);
-            let run = |content: &Content| Run { positions: 0..count, content: *content };
-            Difference {
-                positions: positions.start.saturating_add(offset)
-                    ..positions.end.saturating_add(offset),
-                found: terms.show_run(&run(found)),
-                needed: terms.show_run(&run(wanted)),
-                wrongs: wrongs(terms, *found, *wanted, count),
-            }
+        let difference = |why| Difference {
+            at: positions.start.saturating_add(offset)..positions.end.saturating_add(offset),
+            held: Some(*found),
+            needed: Some(*wanted),
+            length: None,
+            why,
         };
-        let (Content::Term(have), Content::Term(want)) = (*found, *wanted) else {
-            return Finding::Differs(difference());
-        };
-        match (terms.forms().of(have), terms.forms().of(want)) {
-            (Some(one), Some(other)) => {
-                if terms.forms().is_unknown(one.form) || terms.forms().is_unknown(other.form) {
-                    open = open.or_else(|| Some(difference()));
-                } else if one == other {
-                    weakest = weakest.max(Some(sense(terms, have, want)));
-                } else if known_to_differ(terms, one, other) {
-                    return Finding::Differs(difference());
-                } else {
-                    open = open.or_else(|| {
-                        Some(Difference { wrongs: alloc::vec![Wrong::NotProven], ..difference() })
-                    });
-                }
+        if held.dtype() != needed.dtype() {
+            return Finding::Differs(difference(Why::ElementType(held.dtype(), needed.dtype())));
+        }
+        let unnamed = is_unnamed(terms, *found) || is_unnamed(terms, *wanted);
+        match equality(terms, *found, *wanted) {
+            _ if unnamed => open = open.or_else(|| Some(difference(Why::Value))),
+            Equality::Equal(sense) => weakest = weakest.max(Some(sense)),
+            Equality::NotProven => open = open.or_else(|| Some(difference(Why::NotProven))),
+            Equality::Differ | Equality::BothGaps => {
+                return Finding::Differs(difference(Why::Value));
             }
-            _ => return Finding::Differs(difference()),
         }
     }
     match open {
         Some(difference) => Finding::Open(difference),
         None => Finding::Met(weakest),
     }
-}
-
-fn differs(terms: &Terms, held: &Vector, needed: &Vector, offset: u64, wrong: Wrong) -> Finding {
-    let first = |vector: &Vector| vector.runs().first().map(|run| terms.show_run(run));
-    let count = needed.runs().first().map_or(0, Run::count);
-    Finding::Differs(Difference {
-        positions: offset..offset.saturating_add(count),
-        found: first(held).unwrap_or_default(),
-        needed: first(needed).unwrap_or_default(),
-        wrongs: alloc::vec![wrong],
-    })
 }

@@ -8,13 +8,13 @@ use core::ops::Range;
 
 use rankwise_topology::WorldRank;
 
+use crate::equal::{Equality, equality};
 use crate::memory::{identity, ranks};
 use crate::plan::Plan;
-use crate::sense::{Sense, sense};
+use crate::sense::Sense;
 use crate::surface::{Evaluated, Surface};
 use crate::term::{InputId, Terms};
 use crate::vector::{Content, Run, Vector, side_by_side};
-use crate::witness::known_to_differ;
 use crate::wrong::NOT_PROVEN;
 
 /// Whether two states are the same.
@@ -314,30 +314,29 @@ impl Walk<'_> {
             let both_gaps = matches!((one, other), (Content::Gap(_), Content::Gap(_)));
             return (!both_gaps).then(|| found(true));
         };
-        let forms = terms.forms();
-        let (Some(left), Some(right)) = (forms.of(first), forms.of(second)) else {
-            return Some(found(true));
-        };
         let mut doubts = BTreeSet::new();
-        for form in [left.form, right.form] {
-            if forms.is_unknown(form) {
+        for placed in [first, second] {
+            let Some(form) = terms.forms().of(placed) else { continue };
+            if terms.forms().is_unknown(form.form) {
                 doubts.insert("a reduction is not named".to_string());
             }
             if !self.doubtful.is_empty() {
-                let inputs = forms.inputs_of(form);
+                let inputs = terms.forms().inputs_of(form.form);
                 doubts.extend(inputs.iter().filter_map(|input| self.doubtful.get(input)).cloned());
             }
         }
         let certain = doubts.is_empty();
         self.doubts.extend(doubts);
-        if left == right {
-            self.weakest = self.weakest.max(Some(sense(terms, first, second)));
-            None
-        } else if known_to_differ(terms, left, right) {
-            Some(found(certain))
-        } else {
-            self.doubts.insert(NOT_PROVEN.to_string());
-            Some(found(false))
+        match equality(terms, one, other) {
+            Equality::Equal(sense) => {
+                self.weakest = self.weakest.max(Some(sense));
+                None
+            }
+            Equality::NotProven => {
+                self.doubts.insert(NOT_PROVEN.to_string());
+                Some(found(false))
+            }
+            Equality::Differ | Equality::BothGaps => Some(found(certain)),
         }
     }
 }

@@ -1,0 +1,412 @@
+//! What is wrong with one value: what it is made of, against what it should be.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use num_traits::{One, Zero};
+use rankwise_model::{Combine, Dtype};
+use rankwise_topology::WorldRank;
+
+use super::scale::{divided, divisors, reciprocal, scale};
+use super::{Groups, LISTED, Wrong};
+use crate::form::{Form, FormId, Forms, Multiplicity, PlacedForm};
+use crate::show::{fold_name, multiple};
+use crate::term::{InputId, Placed, Terms};
+use crate::vector::Content;
+
+/// What wrongness is named against: the terms, and the groups that a plan names.
+#[derive(Clone, Copy)]
+pub(crate) struct Scene<'a> {
+    pub(crate) terms: &'a Terms,
+    pub(crate) groups: &'a Groups<'a>,
+}
+
+impl Scene<'_> {
+    /// What is wrong with `found` where `needed` is needed, for `count` positions.
+    pub(crate) fn wrongs(&self, found: Content, needed: Content, count: u64) -> Vec<Wrong> {
+        let (found, needed) = match (found, needed) {
+            (Content::Gap(gap), _) => return alloc::vec![Wrong::NotPromised { gap }],
+            (Content::Term(found), Content::Term(needed)) => (found, needed),
+            _ => return alloc::vec![Wrong::Different],
+        };
+        let forms = self.terms.forms();
+        match (forms.of(found), forms.of(needed)) {
+            (Some(have), Some(want)) => Differ { scene: *self, found, count }.name(have, want),
+            _ => alloc::vec![Wrong::Different],
+        }
+    }
+}
+
+struct Differ<'a> {
+    scene: Scene<'a>,
+    /// The term found: how it was divided is not in its form.
+    found: Placed,
+    count: u64,
+}
+
+/// A form as a linear combination or a set: its parts with their multiplicities.
+struct Parts {
+    how: Combine,
+    parts: BTreeMap<PlacedForm, Multiplicity>,
+}
+
+/// The same position of one input of several ranks, each as often as the others.
+struct Even {
+    input: InputId,
+    at: u64,
+    ranks: BTreeSet<WorldRank>,
+    times: Multiplicity,
+}
+
+impl Differ<'_> {
+    fn name(&self, found: PlacedForm, needed: PlacedForm) -> Vec<Wrong> {
+        let forms = self.terms().forms();
+        if forms.is_unknown(found.form) || forms.is_unknown(needed.form) {
+            return alloc::vec![Wrong::UnnamedReduction];
+        }
+        if let Some(wrong) = self.other_input(found, needed) {
+            return alloc::vec![wrong];
+        }
+        if let Some(wrong) = self.element_type(found, needed) {
+            return alloc::vec![wrong];
+        }
+        if found.form == needed.form {
+            return alloc::vec![Wrong::OutOfPlace { found: found.at, needed: needed.at }];
+        }
+        if let Some(wrongs) = self.truncated(found, needed) {
+            return wrongs;
+        }
+        let (have, want) = (self.parts(found), self.parts(needed));
+        if let (Some(have), Some(want)) = (only(&have), only(&want))
+            && let (Some(found), Some(needed)) = (self.origin(have), self.origin(want))
+            && found != needed
+        {
+            let mut wrongs = alloc::vec![Wrong::OtherOrigin { found, needed }];
+            wrongs.extend(out_of_place(have.at, want.at));
+            return wrongs;
+        }
+        if let (Some(even), Some(wanted)) = (self.even(&have), self.even(&want))
+            && even.input == wanted.input
+            && (even.ranks.len() > 1 || even.times.is_one())
+            && wanted.ranks.len() > 1
+            && let Some(wrongs) = self.even_wrongs((&have, &even), (&want, &wanted))
+        {
+            return wrongs;
+        }
+        let same_parts = have.parts.keys().eq(want.parts.keys());
+        if have.how != want.how && have.parts.len() > 1 && want.parts.len() > 1 {
+            if same_parts {
+                let (found, needed) = (fold_name(have.how), fold_name(want.how));
+                return alloc::vec![Wrong::OtherReduction { found, needed }];
+            }
+            return alloc::vec![Wrong::Different];
+        }
+        if same_parts && let Some((found, needed)) = proportional(&have.parts, &want.parts) {
+            return alloc::vec![self.scale(found, needed)];
+        }
+        self.part_by_part(&have.parts, &want.parts)
+    }
+
+    /// Several ranks' contributions, evenly combined, against several others'.
+    fn even_wrongs(
+        &self,
+        (have, even): (&Parts, &Even),
+        (want, wanted): (&Parts, &Even),
+    ) -> Option<Vec<Wrong>> {
+        let groups = self.scene.groups;
+        let place = out_of_place(even.at, wanted.at);
+        if even.ranks.len() == 1 {
+            let found = self.show(only(have)?);
+            return Some(core::iter::once(Wrong::Unreduced { found }).chain(place).collect());
+        }
+        if have.how != want.how || even.ranks == wanted.ranks {
+            return None;
+        }
+        let found = groups.contributors(&even.ranks);
+        // Ranks that are no group are better named one by one, while they are few.
+        let differing = even.ranks.symmetric_difference(&wanted.ranks).count();
+        if found.group.is_none() && differing <= LISTED {
+            return None;
+        }
+        let needed = groups.contributors(&wanted.ranks);
+        let mut wrongs = alloc::vec![Wrong::SubGroup { found, needed }];
+        wrongs.extend(place);
+        let mean = |even: &Even| even.times == reciprocal(even.ranks.len());
+        if have.how == Combine::Sum && even.times != wanted.times && !(mean(even) && mean(wanted)) {
+            let is_sum = even.times.is_one();
+            let should_be_divided = if is_sum && mean(wanted) {
+                Wrong::NotAveraged { over: u64::try_from(wanted.ranks.len()).unwrap_or(u64::MAX) }
+            } else {
+                self.scale(&even.times, &wanted.times)
+            };
+            wrongs.push(should_be_divided);
+        }
+        Some(wrongs)
+    }
+
+    fn scale(&self, found: &Multiplicity, needed: &Multiplicity) -> Wrong {
+        let divisors = divisors(self.terms(), self.found.term);
+        scale(self.scene.groups, &divisors, found, needed)
+    }
+
+    /// Integer means, which are opaque: what is divided, and by how much.
+    fn truncated(&self, found: PlacedForm, needed: PlacedForm) -> Option<Vec<Wrong>> {
+        let forms = self.terms().forms();
+        let divided_by = |placed: PlacedForm| match forms.get(placed.form) {
+            Some(Form::Divided { form, by }) => {
+                Some((PlacedForm { form: *form, at: placed.at }, u64::from(*by)))
+            }
+            _ => None,
+        };
+        let groups = self.scene.groups;
+        match (divided_by(found), divided_by(needed)) {
+            (None, None) => None,
+            // A multiple of the mean itself.
+            (None, Some(_)) if self.parts(found).parts.keys().eq([&needed]) => None,
+            (None, Some((sum, over))) => {
+                let mut wrongs = if found == sum { Vec::new() } else { self.name(found, sum) };
+                let no_sum = wrongs.iter().any(|wrong| {
+                    use Wrong::{Different, OtherReduction, Unreduced};
+                    matches!(wrong, Different | OtherReduction { .. } | Unreduced { .. })
+                });
+                if !no_sum {
+                    wrongs.push(Wrong::NotAveraged { over });
+                }
+                Some(wrongs)
+            }
+            (Some((sum, over)), None) => (sum == needed).then(|| {
+                let divisors = divisors(self.terms(), self.found.term);
+                alloc::vec![divided(groups, &divisors, over, 1)]
+            }),
+            (Some((sum, by)), Some((wanted, over))) => {
+                if by == over {
+                    let twice = match divided_by(sum) {
+                        Some((inner, again)) if inner == wanted => Some([again, by]),
+                        _ => None,
+                    };
+                    return Some(match twice {
+                        Some(by) => alloc::vec![Wrong::DividedTwice { by, needed: over }],
+                        None => self.name(sum, wanted),
+                    });
+                }
+                if sum == wanted {
+                    return Some(alloc::vec![divided(groups, &[], by, over)]);
+                }
+                let wrongs = self.name(sum, wanted);
+                let (have, want) = (self.parts(sum), self.parts(wanted));
+                let own = |parts: &Parts, by| u64::try_from(parts.parts.len()) == Ok(by);
+                let both_means = own(&have, by) && own(&want, over);
+                let divisor = (!both_means).then(|| divided(groups, &[], by, over));
+                Some(wrongs.into_iter().chain(divisor).collect())
+            }
+        }
+    }
+
+    /// The ranks whose contributions are combined, if all count alike.
+    fn even(&self, parts: &Parts) -> Option<Even> {
+        let mut all = parts.parts.iter();
+        let (first, times) = all.next()?;
+        let (input, rank) = self.contribution(*first)?;
+        let mut ranks = BTreeSet::from([rank]);
+        for (part, other) in all {
+            let (of, rank) = self.contribution(*part)?;
+            if (of, part.at, other) != (input, first.at, times) {
+                return None;
+            }
+            ranks.insert(rank);
+        }
+        Some(Even { input, at: first.at, ranks, times: times.clone() })
+    }
+
+    fn contribution(&self, part: PlacedForm) -> Option<(InputId, WorldRank)> {
+        match self.terms().forms().get(part.form)? {
+            Form::Atom { input, origin } => Some((*input, self.scene.groups.rank(origin)?)),
+            _ => None,
+        }
+    }
+
+    fn terms(&self) -> &Terms {
+        self.scene.terms
+    }
+
+    fn part_by_part(
+        &self,
+        have: &BTreeMap<PlacedForm, Multiplicity>,
+        want: &BTreeMap<PlacedForm, Multiplicity>,
+    ) -> Vec<Wrong> {
+        let zero = Multiplicity::zero();
+        let all: BTreeSet<PlacedForm> = have.keys().chain(want.keys()).copied().collect();
+        let mut wrongs = Vec::new();
+        for part in all {
+            let (times, needed) =
+                (have.get(&part).unwrap_or(&zero), want.get(&part).unwrap_or(&zero));
+            if times == needed {
+                continue;
+            }
+            let text = self.show(part);
+            wrongs.push(if times.is_zero() {
+                Wrong::Missing { part: multiple(needed, &text) }
+            } else if needed.is_zero() {
+                Wrong::Extra { part: multiple(times, &text) }
+            } else {
+                let (times, needed) = (times.to_string(), needed.to_string());
+                Wrong::RepeatedPart { part: text, times, needed }
+            });
+        }
+        let more = wrongs.len().saturating_sub(LISTED);
+        if more > 1 {
+            wrongs.truncate(LISTED);
+            wrongs.push(Wrong::AndMore { contributions: more });
+        }
+        wrongs
+    }
+
+    fn parts(&self, placed: PlacedForm) -> Parts {
+        let forms = self.terms().forms();
+        let shift = |part: &PlacedForm| forms.shifted(*part, placed.at);
+        match forms.get(placed.form) {
+            Some(Form::Sum { parts, .. }) => Parts {
+                how: Combine::Sum,
+                parts: parts.iter().map(|(part, times)| (shift(part), times.clone())).collect(),
+            },
+            Some(Form::Prod(parts)) => Parts {
+                how: Combine::Prod,
+                parts: parts
+                    .iter()
+                    .map(|(part, power)| {
+                        (shift(part), Multiplicity::from_integer(power.clone().into()))
+                    })
+                    .collect(),
+            },
+            Some(Form::Extreme { how, parts }) => Parts {
+                how: *how,
+                parts: parts.iter().map(|part| (shift(part), Multiplicity::one())).collect(),
+            },
+            _ => Parts {
+                how: Combine::Sum,
+                parts: core::iter::once((placed, Multiplicity::one())).collect(),
+            },
+        }
+    }
+
+    /// Another input altogether: no input of one is an input of the other.
+    fn other_input(&self, found: PlacedForm, needed: PlacedForm) -> Option<Wrong> {
+        let (have, want) = (self.inputs(found.form), self.inputs(needed.form));
+        if have.is_empty() || want.is_empty() || !have.is_disjoint(&want) {
+            return None;
+        }
+        Some(Wrong::OtherInput { found: self.describe(&have), needed: self.describe(&want) })
+    }
+
+    fn describe(&self, inputs: &BTreeSet<InputId>) -> String {
+        let texts = inputs.iter().filter_map(|input| {
+            let identity = self.terms().identity(*input)?;
+            Some(match &identity.meaning {
+                Some(meaning) => format!("{} ({meaning})", identity.name),
+                None => identity.name.clone(),
+            })
+        });
+        texts.collect::<Vec<_>>().join(", ")
+    }
+
+    fn inputs(&self, form: FormId) -> BTreeSet<InputId> {
+        self.terms().forms().inputs_of(form)
+    }
+
+    /// The same but for a conversion on the way.
+    fn element_type(&self, found: PlacedForm, needed: PlacedForm) -> Option<Wrong> {
+        let forms = self.terms().forms();
+        let (have, want) = (forms.casts_of(found.form), forms.casts_of(needed.form));
+        let differing = have.symmetric_difference(&want).next().copied()?;
+        let other = self.input_type(found.form).filter(|other| *other != differing)?;
+        Some(if have.contains(&differing) {
+            Wrong::ElementType { found: differing, needed: other }
+        } else {
+            Wrong::ElementType { found: other, needed: differing }
+        })
+    }
+
+    fn input_type(&self, form: FormId) -> Option<Dtype> {
+        let input = self.inputs(form).into_iter().next()?;
+        self.terms().identity(input).map(|identity| identity.dtype)
+    }
+
+    fn origin(&self, part: PlacedForm) -> Option<String> {
+        match self.terms().forms().get(part.form)? {
+            Form::Atom { origin, .. } => Some(origin.to_string()),
+            _ => None,
+        }
+    }
+
+    fn show(&self, part: PlacedForm) -> String {
+        self.terms().show_form(part, self.count)
+    }
+}
+
+/// The only part, if there is one.
+fn only(parts: &Parts) -> Option<PlacedForm> {
+    (parts.parts.len() == 1).then(|| parts.parts.keys().next().copied()).flatten()
+}
+
+fn out_of_place(found: u64, needed: u64) -> Option<Wrong> {
+    (found != needed).then_some(Wrong::OutOfPlace { found, needed })
+}
+
+/// How often the first part counts in each, if all parts are in the same proportion.
+fn proportional<'a>(
+    have: &'a BTreeMap<PlacedForm, Multiplicity>,
+    want: &'a BTreeMap<PlacedForm, Multiplicity>,
+) -> Option<(&'a Multiplicity, &'a Multiplicity)> {
+    let mut pairs = have.values().zip(want.values());
+    let (found, needed) = pairs.next()?;
+    pairs.all(|(have, want)| have * needed == want * found).then_some((found, needed))
+}
+
+impl Forms {
+    /// Every form that a form is made of, itself included, each once.
+    fn all_within(&self, form: FormId) -> BTreeSet<FormId> {
+        let mut seen = BTreeSet::new();
+        let mut next = alloc::vec![form];
+        while let Some(form) = next.pop() {
+            if seen.insert(form) {
+                next.extend(self.parts_of(form));
+            }
+        }
+        seen
+    }
+
+    fn parts_of(&self, form: FormId) -> Vec<FormId> {
+        match self.get(form) {
+            None | Some(Form::Atom { .. }) => Vec::new(),
+            Some(Form::Sum { parts, .. }) => parts.keys().map(|part| part.form).collect(),
+            Some(Form::Prod(parts)) => parts.keys().map(|part| part.form).collect(),
+            Some(Form::Extreme { parts, .. }) => parts.iter().map(|part| part.form).collect(),
+            Some(
+                Form::Divided { form, .. } | Form::Cast { form, .. } | Form::Times { form, .. },
+            ) => {
+                alloc::vec![*form]
+            }
+            Some(Form::Unnamed { parts, .. }) => parts.iter().map(|part| part.form).collect(),
+        }
+    }
+
+    /// The inputs that a form is made of.
+    pub(crate) fn inputs_of(&self, form: FormId) -> BTreeSet<InputId> {
+        let input = |form| match self.get(form) {
+            Some(Form::Atom { input, .. }) => Some(*input),
+            _ => None,
+        };
+        self.all_within(form).into_iter().filter_map(input).collect()
+    }
+
+    /// The types to which something in a form is converted.
+    fn casts_of(&self, form: FormId) -> BTreeSet<Dtype> {
+        let cast = |form| match self.get(form) {
+            Some(Form::Cast { to, .. }) => Some(*to),
+            _ => None,
+        };
+        self.all_within(form).into_iter().filter_map(cast).collect()
+    }
+}
