@@ -90,6 +90,15 @@ pub(crate) enum Verb {
         #[arg(long, value_name = "DEVICE", value_delimiter = ',', required = true)]
         devices: Vec<String>,
     },
+    /// Say which permutations of the devices are harmless, and which break what.
+    Explore {
+        /// The plan, or one proposal of it.
+        #[arg(value_name = "PLAN[#NAME]")]
+        plan: PlanRef,
+        /// Judge this order of the devices: the first becomes rank 0.
+        #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
+        devices: Option<Vec<String>>,
+    },
     /// Hold arrays that a real run left against the plan, and name what happened.
     Judge {
         /// The plan, or one proposal of it.
@@ -140,6 +149,7 @@ impl Verb {
             Self::Check { .. } => "check",
             Self::Compare { .. } => "compare",
             Self::Relabel { .. } => "relabel",
+            Self::Explore { .. } => "explore",
             Self::Judge { .. } => "judge",
             Self::Run { .. } => "run",
             Self::Label { .. } => "label",

@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod explain;
+mod explore;
 mod judge;
 mod label;
 mod relabel;
@@ -26,6 +27,7 @@ pub(crate) fn run(verb: Verb, asked: Asked) -> Result<Answer, Failure> {
         Verb::Check { plan } => check::run(asked, &plan),
         Verb::Compare { first, second } => compare::run(asked, &first, second.as_ref()),
         Verb::Relabel { plan, devices } => relabel::run(asked, &plan, &devices),
+        Verb::Explore { plan, devices } => explore::run(asked, &plan, devices.as_deref()),
         Verb::Judge { plan, observed } => judge::run(asked, &plan, &observed),
         Verb::Run { plan, backend, out, verbose } => {
             run::run(asked, &plan, backend, out.as_deref(), verbose)

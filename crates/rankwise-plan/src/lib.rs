@@ -93,6 +93,7 @@ pub mod vector;
 
 pub mod compare;
 mod equal;
+pub mod explore;
 pub mod judge;
 pub mod need;
 pub mod relabel;

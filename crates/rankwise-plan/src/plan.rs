@@ -284,6 +284,38 @@ pub enum At {
     Rank(WorldRank),
 }
 
+impl Expr {
+    /// Visits this expression and all that it is made of.
+    pub fn each(&self, visit: &mut impl FnMut(&Self)) {
+        visit(self);
+        match &self.kind {
+            ExprKind::Input { .. } => {}
+            ExprKind::Gather(inner)
+            | ExprKind::Shard(inner, _)
+            | ExprKind::Reduce(_, inner)
+            | ExprKind::PreMul(inner, _)
+            | ExprKind::Cast(inner, _)
+            | ExprKind::Slice(inner, _) => inner.each(visit),
+            ExprKind::Concat(parts) => parts.iter().for_each(|part| part.each(visit)),
+        }
+    }
+
+    /// Visits this expression and all that it is made of, to change them.
+    pub(crate) fn each_mut(&mut self, visit: &mut impl FnMut(&mut Self)) {
+        visit(self);
+        match &mut self.kind {
+            ExprKind::Input { .. } => {}
+            ExprKind::Gather(inner)
+            | ExprKind::Shard(inner, _)
+            | ExprKind::Reduce(_, inner)
+            | ExprKind::PreMul(inner, _)
+            | ExprKind::Cast(inner, _)
+            | ExprKind::Slice(inner, _) => inner.each_mut(visit),
+            ExprKind::Concat(parts) => parts.iter_mut().for_each(|part| part.each_mut(visit)),
+        }
+    }
+}
+
 impl Plan {
     /// The proposal of that name.
     pub fn proposal(&self, name: &str) -> Option<&Proposal> {

@@ -10,11 +10,11 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use rankwise_topology::{Device, MapError, RankMap, WorldRank};
+use rankwise_topology::{Device, MapError, Permutation, RankMap, WorldRank};
 
 use crate::memory::ranks;
 use crate::need::{Answer, NeedReport};
-use crate::plan::{At, Attachment, Expr, ExprKind, Need, On, Plan};
+use crate::plan::{At, Attachment, ExprKind, Need, On, Plan};
 use crate::term::Terms;
 use crate::vector::{Content, Vector, side_by_side};
 
@@ -65,9 +65,19 @@ impl core::error::Error for RelabelError {}
 ///
 /// Fails unless `devices` is a rearrangement of the plan's own.
 pub fn relabel(plan: &Plan, devices: &[&str]) -> Result<Plan, RelabelError> {
+    permute(plan, &permutation(plan, devices)?)
+}
+
+/// The permutation that puts rank `r` on `devices[r]`: its image is the rank that has
+/// this device now.
+///
+/// A device with several ranks is taken in the order of those. Fails unless `devices` is
+/// a rearrangement of the plan's own.
+pub fn permutation(plan: &Plan, devices: &[&str]) -> Result<Permutation, RelabelError> {
     let map = plan.map.as_ref().ok_or(RelabelError::NoDevices)?;
+    let number = RelabelError::Number { found: devices.len(), ranks: plan.world.get() };
     if u32::try_from(devices.len()) != Ok(plan.world.get()) {
-        return Err(RelabelError::Number { found: devices.len(), ranks: plan.world.get() });
+        return Err(number);
     }
     // By device, its ranks so far; the last is taken first, hence the reversal.
     let mut old_ranks: BTreeMap<String, Vec<WorldRank>> = BTreeMap::new();
@@ -76,16 +86,30 @@ pub fn relabel(plan: &Plan, devices: &[&str]) -> Result<Plan, RelabelError> {
         old_ranks.entry(plan.device_of(*rank).unwrap_or_default()).or_default().push(*rank);
     }
     let known = || old.iter().filter_map(|rank| plan.device_of(*rank)).collect();
-    let mut order: Vec<WorldRank> = Vec::new();
-    let mut placed: Vec<Device> = Vec::new();
+    let mut order: Vec<u32> = Vec::new();
     for name in devices {
         let unplaced = || RelabelError::Device { name: (*name).to_string(), known: known() };
         // Any spelling that the map knows: `node1/59:00.0` for `node1/0000:59:00.0`.
         let device = map.find(name).ok_or_else(unplaced)?.to_string();
         let rank = old_ranks.get_mut(&device).and_then(Vec::pop).ok_or_else(unplaced)?;
-        placed.push(map.device(rank).cloned().ok_or_else(unplaced)?);
-        order.push(rank);
+        order.push(rank.index());
     }
+    Permutation::from_images(order).map_err(|_| number)
+}
+
+/// The plan with the device of rank σ(r) on rank `r`.
+///
+/// Fails where the plan states no devices, and where σ is not of one point per rank.
+pub fn permute(plan: &Plan, permutation: &Permutation) -> Result<Plan, RelabelError> {
+    let map = plan.map.as_ref().ok_or(RelabelError::NoDevices)?;
+    let images = permutation.images();
+    if u32::try_from(images.len()) != Ok(plan.world.get()) {
+        return Err(RelabelError::Number { found: images.len(), ranks: plan.world.get() });
+    }
+    let devices: Vec<Device> =
+        ranks(plan.world).filter_map(|rank| map.device(rank).cloned()).collect();
+    let moved = |at: &u32| devices.get(usize::try_from(*at).ok()?).cloned();
+    let placed = images.iter().filter_map(moved).collect();
     let mut relabelled = plan.clone();
     relabelled.map = Some(
         RankMap::new(placed, map.sharing()).map_err(|error| RelabelError::Map(Box::new(error)))?,
@@ -94,10 +118,8 @@ pub fn relabel(plan: &Plan, devices: &[&str]) -> Result<Plan, RelabelError> {
         if input.attached == Attachment::Device
             && let Some(values) = &input.values
         {
-            let moved = order
-                .iter()
-                .filter_map(|rank| values.get(usize::try_from(rank.index()).ok()?).cloned());
-            input.values = Some(moved.collect());
+            let moved = |at: &u32| values.get(usize::try_from(*at).ok()?).cloned();
+            input.values = Some(images.iter().filter_map(moved).collect());
         }
     }
     Ok(relabelled)
@@ -136,30 +158,17 @@ impl Names {
             On::Rank(_) => names.ranks = true,
             On::EveryRank | On::Group(_) => {}
         }
-        names.add(&need.holds);
+        need.holds.each(&mut |expr| match &expr.kind {
+            ExprKind::Input { at: Some(At::Device(_)), .. } => names.devices = true,
+            ExprKind::Input { at: Some(At::Rank(_)), .. } => names.ranks = true,
+            ExprKind::Gather(_) => names.order = true,
+            ExprKind::Shard(_, block) => {
+                names.order = true;
+                names.ranks |= block.is_some();
+            }
+            _ => {}
+        });
         names
-    }
-
-    fn add(&mut self, expr: &Expr) {
-        match &expr.kind {
-            ExprKind::Input { at: Some(At::Device(_)), .. } => self.devices = true,
-            ExprKind::Input { at: Some(At::Rank(_)), .. } => self.ranks = true,
-            ExprKind::Input { at: None, .. } => {}
-            ExprKind::Gather(inner) => {
-                self.order = true;
-                self.add(inner);
-            }
-            ExprKind::Shard(inner, block) => {
-                self.order = true;
-                self.ranks |= block.is_some();
-                self.add(inner);
-            }
-            ExprKind::Reduce(_, inner)
-            | ExprKind::PreMul(inner, _)
-            | ExprKind::Cast(inner, _)
-            | ExprKind::Slice(inner, _) => self.add(inner),
-            ExprKind::Concat(parts) => parts.iter().for_each(|part| self.add(part)),
-        }
     }
 }
 

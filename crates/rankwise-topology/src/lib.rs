@@ -17,7 +17,9 @@
 //!    rank of the world and back.
 //! 5. [`Partition`] is a set of disjoint groups: by list, along the axes of a
 //!    [`Mesh`], or by split colour and key.
-//! 6. [`Relabelling`] renumbers a world; the devices stay where they are.
+//! 6. [`Relabelling`] renumbers a world; the devices stay where they are. It is a
+//!    [`Permutation`] of ranks, and what several of them make together is a
+//!    [`PermutationGroup`].
 //!
 //! Rank in a group, rank in the world and device are three types, because each
 //! confusion of two of them is a bug that real programs have had.
@@ -63,6 +65,8 @@ pub mod device;
 pub mod group;
 pub mod mesh;
 pub mod partition;
+pub mod permutation;
+pub mod permutation_group;
 pub mod rank_map;
 pub mod relabelling;
 pub mod world;
@@ -74,6 +78,8 @@ pub use device::{
 pub use group::{Group, GroupError};
 pub use mesh::{Axis, Mesh, MeshError};
 pub use partition::{Partition, PartitionError};
+pub use permutation::{Permutation, PermutationError};
+pub use permutation_group::PermutationGroup;
 pub use rank_map::{MapError, Ownership, RankMap, Sharing};
 pub use relabelling::{Relabelling, RelabellingError};
 pub use world::{NotInWorld, World, WorldRank};

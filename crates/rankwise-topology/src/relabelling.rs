@@ -7,6 +7,7 @@ use rankwise_model::Rank;
 
 use crate::device::{Device, Sameness};
 use crate::group::{Group, GroupError};
+use crate::permutation::Permutation;
 use crate::rank_map::RankMap;
 use crate::world::{World, WorldRank};
 
@@ -184,6 +185,14 @@ impl Relabelling {
         self.world().rank(self.new_ranks.rank_of(new).map(Rank::index)?)
     }
 
+    /// The new rank of each old one, as a permutation of plain numbers.
+    pub fn permutation(&self) -> Permutation {
+        let new_ranks = self.new_ranks.members().iter().map(|rank| rank.index());
+        // A whole world in some order has every number once.
+        Permutation::from_images(new_ranks)
+            .unwrap_or_else(|_| Permutation::identity(self.world().size().get()))
+    }
+
     /// The way back.
     #[must_use]
     pub fn inverse(&self) -> Self {
@@ -256,30 +265,7 @@ impl fmt::Display for Relabelling {
     /// In cycles, each from its lowest rank: `(0 1 2)` takes 0 to 1, 1 to 2 and
     /// 2 to 0. Ranks that keep their number are left out; the identity is `()`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_identity() {
-            return f.write_str("()");
-        }
-        let mut shown: Vec<bool> = self.world().ranks().map(|_| false).collect();
-        for start in self.world().ranks() {
-            let mut rank = start;
-            let mut opened = false;
-            while let Some(next) = self.new_rank(rank)
-                && let Some(seen) = shown.get_mut(rank.slot())
-                && !*seen
-            {
-                *seen = true;
-                if next == rank {
-                    break;
-                }
-                write!(f, "{}{rank}", if opened { " " } else { "(" })?;
-                opened = true;
-                rank = next;
-            }
-            if opened {
-                f.write_str(")")?;
-            }
-        }
-        Ok(())
+        self.permutation().fmt(f)
     }
 }
 

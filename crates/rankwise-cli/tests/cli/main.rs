@@ -2,6 +2,7 @@
 
 mod arrays;
 mod docs;
+mod explore;
 mod judge;
 mod label;
 mod plans;
