@@ -38,7 +38,7 @@ fn a_wrong_command_line_with_json_is_an_envelope() {
     assert_eq!(envelope["verdict"], "unusable");
     let error = &envelope["data"]["error"];
     assert_eq!(error["fault"], "usage");
-    assert!(error["found"].as_str().unwrap().contains("<PLAN[#NAME]>"), "{error}");
+    assert!(error["found"].as_str().unwrap().contains("<FILE[#NAME]>"), "{error}");
     assert!(error["file"].is_null() && error["line"].is_null());
 }
 
