@@ -1,0 +1,157 @@
+//! What each collective is, in this crate's own words.
+//!
+//! `n` ranks, `r` the rank whose output is meant, `c` the count argument. An output is
+//! a list of blocks: where each comes from, and at which position that starts. This is
+//! the table of the semantics a second time, on purpose: it shares nothing with the one
+//! that it checks.
+
+use alloc::vec::Vec;
+
+/// A collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Collective {
+    AllReduce,
+    Reduce,
+    Broadcast,
+    AllGather,
+    ReduceScatter,
+    AllToAll,
+    Gather,
+    Scatter,
+}
+
+/// How the ranks' values are combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Op {
+    Sum,
+    Prod,
+    Max,
+    Min,
+    Avg,
+    Premul,
+}
+
+/// Where a block of an output comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum From {
+    /// All ranks, combined.
+    Everyone,
+    /// One rank of the group.
+    One(u64),
+}
+
+/// So many positions of an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    pub(crate) from: From,
+    pub(crate) start: u64,
+    pub(crate) length: u64,
+}
+
+/// A collective at a size. Every product of it has been seen to fit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sized {
+    collective: Collective,
+    ranks: u64,
+    root: u64,
+    count: u64,
+    all: u64,
+}
+
+/// How input and output may share a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InPlace {
+    /// The output starts so many positions after the input.
+    OutputAfter(u64),
+    /// The input starts so many positions after the output.
+    InputAfter(u64),
+    Never,
+}
+
+impl Collective {
+    pub(crate) const fn reduces(self) -> bool {
+        matches!(self, Self::AllReduce | Self::Reduce | Self::ReduceScatter)
+    }
+
+    pub(crate) const fn is_rooted(self) -> bool {
+        matches!(self, Self::Reduce | Self::Broadcast | Self::Gather | Self::Scatter)
+    }
+
+    /// At a size; `None` if n·c does not fit. `root` counts for rooted ones only.
+    pub(crate) fn sized(self, ranks: u64, root: u64, count: u64) -> Option<Sized> {
+        let all = ranks.checked_mul(count)?;
+        Some(Sized { collective: self, ranks, root, count, all })
+    }
+}
+
+impl Sized {
+    /// How many elements rank `r` reads; `None` where it reads nothing.
+    pub(crate) const fn input(&self, r: u64) -> Option<u64> {
+        match self.collective {
+            Collective::AllReduce
+            | Collective::Reduce
+            | Collective::AllGather
+            | Collective::Gather => Some(self.count),
+            Collective::ReduceScatter | Collective::AllToAll => Some(self.all),
+            Collective::Broadcast if r == self.root => Some(self.count),
+            Collective::Scatter if r == self.root => Some(self.all),
+            Collective::Broadcast | Collective::Scatter => None,
+        }
+    }
+
+    /// How long an output is.
+    pub(crate) const fn output(&self) -> u64 {
+        match self.collective {
+            Collective::AllReduce
+            | Collective::Reduce
+            | Collective::Broadcast
+            | Collective::ReduceScatter
+            | Collective::Scatter => self.count,
+            Collective::AllGather | Collective::AllToAll | Collective::Gather => self.all,
+        }
+    }
+
+    /// Whether every rank that gets an output gets the same one.
+    pub(crate) const fn is_shared(&self) -> bool {
+        !matches!(
+            self.collective,
+            Collective::ReduceScatter | Collective::AllToAll | Collective::Scatter
+        )
+    }
+
+    /// What rank `r` is left with; `None` where nothing is promised.
+    pub(crate) fn blocks(&self, r: u64) -> Option<Vec<Block>> {
+        let length = self.count;
+        let own = r.saturating_mul(length);
+        let one = |from, start| Some(alloc::vec![Block { from, start, length }]);
+        let each = |start| {
+            Some((0..self.ranks).map(|q| Block { from: From::One(q), start, length }).collect())
+        };
+        match self.collective {
+            Collective::AllReduce => one(From::Everyone, 0),
+            Collective::Reduce if r == self.root => one(From::Everyone, 0),
+            Collective::Broadcast => one(From::One(self.root), 0),
+            Collective::AllGather => each(0),
+            Collective::ReduceScatter => one(From::Everyone, own),
+            Collective::AllToAll => each(own),
+            Collective::Gather if r == self.root => each(0),
+            Collective::Scatter => one(From::One(self.root), own),
+            Collective::Reduce | Collective::Gather => None,
+        }
+    }
+
+    /// How input and output of rank `r` may overlap.
+    pub(crate) const fn in_place(&self, r: u64) -> InPlace {
+        let block = r.saturating_mul(self.count);
+        match self.collective {
+            Collective::AllReduce | Collective::Reduce | Collective::Broadcast => {
+                InPlace::OutputAfter(0)
+            }
+            Collective::AllGather | Collective::Gather => InPlace::InputAfter(block),
+            Collective::ReduceScatter | Collective::Scatter => InPlace::OutputAfter(block),
+            Collective::AllToAll => InPlace::Never,
+        }
+    }
+}
