@@ -37,8 +37,29 @@ pub struct Evaluation {
     pub before: Memory,
     /// What each step did.
     pub steps: Vec<StepRecord>,
+    /// Everything that was done, in the order in which it was.
+    pub turns: Vec<Turn>,
     /// What the ranks hold after the last step.
     pub after: Memory,
+}
+
+/// Something that was done, once.
+#[derive(Clone, Debug)]
+pub enum Turn {
+    /// A collective in one group.
+    Collective {
+        /// The step that all members were at, or that of each, in rank order.
+        steps: Vec<usize>,
+        /// Who did what, at which size.
+        call: Call,
+    },
+    /// One side of a message, or a local act.
+    Alone {
+        /// Whose.
+        rank: WorldRank,
+        /// The step.
+        step: usize,
+    },
 }
 
 /// What one step did.
@@ -100,10 +121,12 @@ pub fn evaluate(
         memory: before.clone(),
         mail: Mailbox::default(),
         records: proposal.steps.iter().map(|_| StepRecord::default()).collect(),
+        turns: Vec::new(),
         last_written: None,
     };
     machine.run()?;
-    Ok(Evaluation { before, steps: machine.records, after: machine.memory })
+    let Machine { records: steps, turns, memory: after, .. } = machine;
+    Ok(Evaluation { before, steps, turns, after })
 }
 
 /// A step as one group, or one rank, takes part in it.
@@ -172,6 +195,7 @@ struct Machine<'a> {
     memory: Memory,
     mail: Mailbox,
     records: Vec<StepRecord>,
+    turns: Vec<Turn>,
     last_written: Option<Arc<Vector>>,
 }
 

@@ -15,7 +15,7 @@ use rankwise_model::{
 use rankwise_topology::{Group, WorldRank};
 
 use super::calls::{Calls, Member};
-use super::{At, Call, Machine};
+use super::{At, Call, Machine, Turn};
 use crate::error::{Fault, PlanError};
 use crate::plan::CollectiveStep;
 use crate::term::{Factor, Placed, Terms};
@@ -79,7 +79,10 @@ impl Machine<'_> {
             };
             self.write(at, world_rank, &call.recv, vector)?;
         }
-        self.record(at, Call { group: group.clone(), layout, dtype });
+        let call = Call { group: group.clone(), layout, dtype };
+        let steps = calls.each().map(|member| member.at.index).collect();
+        self.turns.push(Turn::Collective { steps, call: call.clone() });
+        self.record(at, call);
         Ok(())
     }
 

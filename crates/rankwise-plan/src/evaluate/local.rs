@@ -12,7 +12,7 @@ use rankwise_model::{GroupSize, Reduction};
 use rankwise_topology::WorldRank;
 
 use super::collective::Folds;
-use super::{At, Machine};
+use super::{At, Machine, Turn};
 use crate::error::{Fault, PlanError};
 use crate::plan::{LocalAct, LocalStep};
 use crate::term::Factor;
@@ -67,6 +67,7 @@ impl Machine<'_> {
                 Arc::new(buffer.map(*to, |placed| self.terms.cast(placed, *to)))
             }
         };
+        self.turns.push(Turn::Alone { rank, step: at.index });
         self.write(at, rank, &step.recv, vector)
     }
 

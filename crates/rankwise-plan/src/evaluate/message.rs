@@ -11,7 +11,7 @@ use alloc::sync::Arc;
 use rankwise_model::{Layout, Operation, Rank};
 use rankwise_topology::{Group, WorldRank};
 
-use super::{At, Call, Instance, Machine, Who};
+use super::{At, Call, Instance, Machine, Turn, Who};
 use crate::error::{Fault, PlanError};
 use crate::plan::{Act, Direction, MessageStep};
 use crate::vector::Vector;
@@ -77,6 +77,7 @@ impl Machine<'_> {
     ) -> Result<(), PlanError> {
         let ends = ends(at, message, rank)?;
         let (from, to) = ends.pair;
+        self.turns.push(Turn::Alone { rank, step: at.index });
         match message.direction {
             Direction::Send => {
                 let vector = self.read(at, rank, &message.buffer)?;
