@@ -4,8 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, ArgGroup, Parser, Subcommand, ValueEnum};
 
+use crate::order::Order;
 use crate::verbs::{Backend, Scheme};
 
 /// Settles, before any hardware is touched, what a collective leaves on every rank.
@@ -82,22 +83,31 @@ pub(crate) enum Verb {
         second: Option<PlanRef>,
     },
     /// Put the ranks on other devices and say what moves and what breaks.
+    #[command(group(ArgGroup::new("new").args(["devices", "visible", "split", "axes"]).required(true)))]
     Relabel {
         /// The plan, or one proposal of it.
         #[arg(value_name = "PLAN[#NAME]")]
         plan: PlanRef,
-        /// The devices in the new rank order: the first becomes rank 0.
-        #[arg(long, value_name = "DEVICE", value_delimiter = ',', required = true)]
-        devices: Vec<String>,
+        /// The new order.
+        #[command(flatten)]
+        order: Order,
+        /// The numbers of `--visible` are physical indices: `CUDA_DEVICE_ORDER` is
+        /// `PCI_BUS_ID`, or all devices of a host are equal.
+        #[arg(long, requires = "visible")]
+        physical: bool,
     },
     /// Say which permutations of the devices are harmless, and which break what.
     Explore {
         /// The plan, or one proposal of it.
         #[arg(value_name = "PLAN[#NAME]")]
         plan: PlanRef,
-        /// Judge this order of the devices: the first becomes rank 0.
-        #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
-        devices: Option<Vec<String>>,
+        /// Judge this order.
+        #[command(flatten)]
+        order: Option<Order>,
+        /// The numbers of `--visible` are physical indices: `CUDA_DEVICE_ORDER` is
+        /// `PCI_BUS_ID`, or all devices of a host are equal.
+        #[arg(long, requires = "visible")]
+        physical: bool,
     },
     /// Hold arrays that a real run left against the plan, and name what happened.
     Judge {
@@ -236,7 +246,7 @@ mod tests {
     fn devices_are_separated_by_commas() {
         let args =
             Args::try_parse_from(["rankwise", "relabel", "p.toml", "--devices", "B,A"]).unwrap();
-        let Verb::Relabel { devices, .. } = args.verb else { panic!("{args:?}") };
-        assert_eq!(devices, ["B", "A"]);
+        let Verb::Relabel { order, .. } = args.verb else { panic!("{args:?}") };
+        assert_eq!(order.devices.unwrap(), ["B", "A"]);
     }
 }

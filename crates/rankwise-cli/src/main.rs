@@ -18,6 +18,7 @@ mod load;
 
 mod held;
 mod needs;
+mod order;
 mod payloads;
 mod steps;
 

@@ -11,6 +11,8 @@ mod run;
 mod schema;
 mod template;
 
+use rankwise_topology::DeviceOrder;
+
 use crate::args::Verb;
 use crate::command::{Answer, Asked, Failure};
 use crate::held::Detail;
@@ -26,8 +28,12 @@ pub(crate) fn run(verb: Verb, asked: Asked) -> Result<Answer, Failure> {
         }
         Verb::Check { plan } => check::run(asked, &plan),
         Verb::Compare { first, second } => compare::run(asked, &first, second.as_ref()),
-        Verb::Relabel { plan, devices } => relabel::run(asked, &plan, &devices),
-        Verb::Explore { plan, devices } => explore::run(asked, &plan, devices.as_deref()),
+        Verb::Relabel { plan, order, physical } => {
+            relabel::run(asked, &plan, &order, numbers(physical))
+        }
+        Verb::Explore { plan, order, physical } => {
+            explore::run(asked, &plan, order.as_ref(), numbers(physical))
+        }
         Verb::Judge { plan, observed } => judge::run(asked, &plan, &observed),
         Verb::Run { plan, backend, out, verbose } => {
             run::run(asked, &plan, backend, out.as_deref(), verbose)
@@ -36,4 +42,9 @@ pub(crate) fn run(verb: Verb, asked: Asked) -> Result<Answer, Failure> {
         Verb::Template { scheme } => template::run(asked, &scheme),
         Verb::Schema => schema::run(asked),
     }
+}
+
+/// Whose the numbers of `--visible` are.
+const fn numbers(physical: bool) -> DeviceOrder {
+    if physical { DeviceOrder::Physical } else { DeviceOrder::Unknown }
 }

@@ -19,7 +19,8 @@
 //!    [`Mesh`], or by split colour and key.
 //! 6. [`Relabelling`] renumbers a world; the devices stay where they are. It is a
 //!    [`Permutation`] of ranks, and what several of them make together is a
-//!    [`PermutationGroup`].
+//!    [`PermutationGroup`]. Splits, mesh axes and `CUDA_VISIBLE_DEVICES` lead to one:
+//!    [`reorder`].
 //!
 //! Rank in a group, rank in the world and device are three types, because each
 //! confusion of two of them is a bug that real programs have had.
@@ -69,6 +70,7 @@ pub mod permutation;
 pub mod permutation_group;
 pub mod rank_map;
 pub mod relabelling;
+pub mod reorder;
 pub mod world;
 
 pub use device::{
@@ -82,4 +84,5 @@ pub use permutation::{Permutation, PermutationError};
 pub use permutation_group::PermutationGroup;
 pub use rank_map::{MapError, Ownership, RankMap, Sharing};
 pub use relabelling::{Relabelling, RelabellingError};
+pub use reorder::ReorderError;
 pub use world::{NotInWorld, World, WorldRank};

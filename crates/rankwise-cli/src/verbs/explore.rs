@@ -5,9 +5,9 @@ use rankwise_plan::explore::{
     permuted,
 };
 use rankwise_plan::need::{NeedReport, NeedsAnswer};
-use rankwise_plan::plan::Proposal;
-use rankwise_plan::relabel::{Effect, RelabelError};
-use rankwise_topology::Permutation;
+use rankwise_plan::plan::{Plan, Proposal};
+use rankwise_plan::relabel::Effect;
+use rankwise_topology::{DeviceOrder, Permutation};
 use serde::Serialize;
 
 use crate::args::PlanRef;
@@ -16,13 +16,14 @@ use crate::exit::Exit;
 use crate::held::range;
 use crate::load::Loaded;
 use crate::needs;
+use crate::order::{NoOrder, Order, cycles, place_name};
 use crate::page::Page;
 use crate::steps;
 use crate::table::Table;
-use crate::unusable::Unusable;
 
 /// A proposal, and what permutations of the devices do to it.
 struct Explored<'a> {
+    plan: &'a Plan,
     proposal: &'a Proposal,
     found: Exploration,
     exchanges: Vec<Exchange>,
@@ -31,21 +32,27 @@ struct Explored<'a> {
     asked: Option<(Permutation, Permuted)>,
 }
 
-/// Explores one proposal, or all; with `devices`, also what that order of them does.
+/// Explores one proposal, or all; with an `order` of the devices, also what that does.
 pub(crate) fn run(
     asked: Asked,
     reference: &PlanRef,
-    devices: Option<&[String]>,
+    order: Option<&Order>,
+    numbers: DeviceOrder,
 ) -> Result<Answer, Failure> {
     let loaded = Loaded::read(&reference.file, asked)?;
-    let permutation = devices.map(|devices| order(&loaded, devices)).transpose()?;
+    let permutation = match order.map(|order| order.permutation(&loaded.plan, numbers)).transpose()
+    {
+        Ok(permutation) => permutation.flatten(),
+        Err(NoOrder::Unusable(unusable)) => return Err(unusable.into()),
+        Err(NoOrder::Unknown(reason)) => return unknown(asked, &loaded, &reason),
+    };
     let progress = asked.progress("judging permutations of the devices");
     let mut all = Vec::new();
     for proposal in loaded.proposals(reference.proposal.as_deref())? {
-        match Explored::of(&loaded, proposal, permutation.as_ref()) {
+        match Explored::of(&loaded.plan, proposal, permutation.as_ref()) {
             Ok(explored) => all.push(explored),
             Err(ExploreError::Plan(error)) => return Err(loaded.unusable(&error).into()),
-            Err(error) => return without_devices(asked, &loaded, &error),
+            Err(error) => return unknown(asked, &loaded, &error.to_string()),
         }
     }
     drop(progress);
@@ -60,45 +67,33 @@ pub(crate) fn run(
     };
     let data = Data {
         plan: loaded.file.display().to_string(),
-        proposals: all.iter().map(|one| one.data(&loaded)).collect(),
+        proposals: all.iter().map(Explored::data).collect(),
         notes: loaded.notes.clone(),
     };
     asked.answer(verdict, exit, &data, |page| {
         for one in &all {
-            one.compose(page, &loaded);
+            one.compose(page);
         }
         page.notes(&loaded.notes);
     })
 }
 
-/// The permutation that `--devices` asks for.
-fn order(loaded: &Loaded, devices: &[String]) -> Result<Permutation, Box<Unusable>> {
-    let order: Vec<&str> = devices.iter().map(String::as_str).collect();
-    rankwise_plan::relabel::permutation(&loaded.plan, &order).map_err(|error| {
-        Unusable::usage(format!("--devices {}", devices.join(",")), error.to_string())
-    })
-}
-
-/// Without devices nothing is known of them.
-fn without_devices(asked: Asked, loaded: &Loaded, error: &ExploreError) -> Result<Answer, Failure> {
-    let reason = match error {
-        ExploreError::Relabel(RelabelError::NoDevices) => RelabelError::NoDevices.to_string(),
-        other => other.to_string(),
-    };
-    let data = UnknownData { plan: loaded.file.display().to_string(), reason: reason.clone() };
+/// Nothing is known of the devices, or of their new order.
+fn unknown(asked: Asked, loaded: &Loaded, reason: &str) -> Result<Answer, Failure> {
+    let plan = loaded.file.display().to_string();
+    let data = UnknownData { plan, reason: reason.to_owned() };
     asked.answer("unknown", Exit::Unknown, &data, |page| {
         page.verdict(Exit::Unknown, "harmless: unknown");
-        page.say(&reason);
+        page.say(reason);
     })
 }
 
 impl<'a> Explored<'a> {
     fn of(
-        loaded: &Loaded,
+        plan: &'a Plan,
         proposal: &'a Proposal,
         permutation: Option<&Permutation>,
     ) -> Result<Self, ExploreError> {
-        let plan = &loaded.plan;
         let found = explore(plan, proposal)?;
         let judged = exchanges(plan, proposal, &found)?;
         let asked = match permutation {
@@ -108,7 +103,7 @@ impl<'a> Explored<'a> {
             None => None,
         };
         let (exchanges, kinds_left) = (judged.judged, judged.kinds_left);
-        Ok(Self { proposal, found, exchanges, kinds_left, asked })
+        Ok(Self { plan, proposal, found, exchanges, kinds_left, asked })
     }
 
     fn exit(&self) -> Exit {
@@ -125,22 +120,15 @@ impl<'a> Explored<'a> {
     }
 
     fn name(&self, place: u32) -> String {
-        let devices = &self.found.devices;
-        let at = usize::try_from(place).unwrap_or(usize::MAX);
-        let name = devices.get(at).cloned().unwrap_or_default();
-        if devices.iter().filter(|other| **other == name).count() > 1 {
-            format!("{name} as rank {place}")
-        } else {
-            name
-        }
+        place_name(self.plan, place)
     }
 
     /// A permutation in cycles of device names.
     fn cycles(&self, permutation: &Permutation) -> String {
-        permutation.named(|place| self.name(place)).to_string()
+        cycles(self.plan, permutation)
     }
 
-    fn compose(&self, page: &mut Page, loaded: &Loaded) {
+    fn compose(&self, page: &mut Page) {
         page.heading(&format!("proposal {}", self.proposal.name));
         let found = &self.found;
         if let Some((permutation, permuted)) = &self.asked {
@@ -162,7 +150,7 @@ impl<'a> Explored<'a> {
         );
         let exit = if self.asked.is_some() { Exit::Yes } else { self.exit() };
         page.verdict(exit, &text);
-        if loaded.plan.needs.is_empty() {
+        if self.plan.needs.is_empty() {
             page.say("no need is stated: nothing says whether any of them matters");
             return;
         }
@@ -189,7 +177,7 @@ impl<'a> Explored<'a> {
         }
         self.group(page, whole);
         if self.asked.is_none() {
-            self.table(page, loaded);
+            self.table(page);
         }
     }
 
@@ -233,7 +221,7 @@ impl<'a> Explored<'a> {
     }
 
     /// Which exchange breaks what.
-    fn table(&self, page: &mut Page, loaded: &Loaded) {
+    fn table(&self, page: &mut Page) {
         const SHOWN: usize = 16;
         let harms = |exchange: &Exchange| exchange.permuted.harm() != Harm::None;
         if self.kinds_left == 0 && !self.exchanges.iter().any(harms) {
@@ -282,7 +270,7 @@ impl<'a> Explored<'a> {
         broken.sort_unstable();
         broken.dedup();
         for need in broken.into_iter().take(SHOWN) {
-            let Some(stated) = loaded.plan.needs.get(need) else { continue };
+            let Some(stated) = self.plan.needs.get(need) else { continue };
             let text = format!(
                 "on {}, buffer {} holds {}",
                 steps::on(&stated.on),
@@ -293,7 +281,7 @@ impl<'a> Explored<'a> {
         }
     }
 
-    fn data(&self, loaded: &Loaded) -> ProposalData {
+    fn data(&self) -> ProposalData {
         let found = &self.found;
         ProposalData {
             name: self.proposal.name.clone(),
@@ -328,7 +316,7 @@ impl<'a> Explored<'a> {
                 })
                 .collect(),
             kinds_of_pairs_left_out: self.kinds_left,
-            needs: needs::data(&loaded.plan, &found.needs),
+            needs: needs::data(self.plan, &found.needs),
         }
     }
 

@@ -1,14 +1,14 @@
-//! `rankwise relabel PLAN[#NAME] --devices …`: the same devices under other ranks.
+//! `rankwise relabel PLAN[#NAME] --devices …` (or `--visible`, `--split`, `--axes`): the same devices under other ranks.
 
 use rankwise_plan::error::PlanError;
 use rankwise_plan::evaluate::{Evaluation, evaluate};
 use rankwise_plan::need::{NeedsReport, judge_needs};
 use rankwise_plan::numbers::Numbers;
 use rankwise_plan::plan::{Need, Plan, Proposal};
-use rankwise_plan::relabel::{Effect, Names, holds_the_same, relabel};
+use rankwise_plan::relabel::{Effect, Names, holds_the_same, permute};
 use rankwise_plan::term::Terms;
 use rankwise_plan::vector::Vector;
-use rankwise_topology::{World, WorldRank};
+use rankwise_topology::{DeviceOrder, World, WorldRank};
 use serde::Serialize;
 
 use crate::args::PlanRef;
@@ -17,6 +17,7 @@ use crate::exit::Exit;
 use crate::held::{Class, Detail, HeldData, View};
 use crate::load::Loaded;
 use crate::needs;
+use crate::order::{NoOrder, Order, cycles};
 use crate::page::Page;
 use crate::steps;
 use crate::table::Table;
@@ -42,13 +43,21 @@ struct Told<'a> {
 pub(crate) fn run(
     asked: Asked,
     reference: &PlanRef,
-    devices: &[String],
+    order: &Order,
+    numbers: DeviceOrder,
 ) -> Result<Answer, Failure> {
     let loaded = Loaded::read(&reference.file, asked)?;
-    let order: Vec<&str> = devices.iter().map(String::as_str).collect();
-    let other = relabel(&loaded.plan, &order).map_err(|error| {
-        Unusable::usage(format!("--devices {}", devices.join(",")), error.to_string())
-    })?;
+    let permutation = match order.permutation(&loaded.plan, numbers) {
+        Ok(permutation) => permutation,
+        Err(NoOrder::Unusable(unusable)) => return Err(unusable.into()),
+        Err(NoOrder::Unknown(reason)) => return unknown(asked, &loaded, &reason),
+    };
+    let Some(permutation) = permutation else {
+        let expected = "--devices, --visible, --split or --axes, and a plan with devices";
+        return Err(Unusable::usage("no new order", expected).into());
+    };
+    let other = permute(&loaded.plan, &permutation)
+        .map_err(|error| Unusable::usage(format!("the order {permutation}"), error.to_string()))?;
     let progress = asked.progress("relabelling");
     let mut all = Vec::new();
     for proposal in loaded.proposals(reference.proposal.as_deref())? {
@@ -74,6 +83,7 @@ pub(crate) fn run(
     let data = Data {
         plan: loaded.file.display().to_string(),
         map: map(&loaded.plan, &other),
+        permutation: cycles(&loaded.plan, &permutation),
         proposals: all.iter().map(Relabelled::data).collect(),
         notes: loaded.notes.clone(),
     };
@@ -87,10 +97,21 @@ pub(crate) fn run(
             ]);
         }
         page.table(&table);
+        page.say(&format!("  as a permutation of the devices: {}", data.permutation));
         for one in &all {
             one.compose(page);
         }
         page.notes(&loaded.notes);
+    })
+}
+
+/// The new order cannot be told.
+fn unknown(asked: Asked, loaded: &Loaded, reason: &str) -> Result<Answer, Failure> {
+    let plan = loaded.file.display().to_string();
+    let data = UnknownData { plan, reason: reason.to_owned() };
+    asked.answer("unknown", Exit::Unknown, &data, |page| {
+        page.verdict(Exit::Unknown, "unknown: the new order cannot be told");
+        page.say(reason);
     })
 }
 
@@ -278,9 +299,16 @@ fn names(need: &Need) -> &'static str {
 }
 
 #[derive(Serialize)]
+struct UnknownData {
+    plan: String,
+    reason: String,
+}
+
+#[derive(Serialize)]
 struct Data {
     plan: String,
     map: Vec<PlaceData>,
+    permutation: String,
     proposals: Vec<ProposalData>,
     notes: Vec<String>,
 }

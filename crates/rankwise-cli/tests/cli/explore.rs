@@ -57,3 +57,56 @@ fn a_plan_without_devices_is_unknown() {
     assert_eq!(ran.status, 3);
     ran.says("harmless: unknown");
 }
+
+/// Ways to say an order, and the permutation that each comes to.
+#[rstest]
+#[case(&["--devices", "b0,b1,b2,a0,a1,a2"], 0, "(a0 b0)(a1 b1)(a2 b2)")]
+#[case(&["--visible", "3,4,5,0,1,2", "--physical"], 0, "(a0 b0)(a1 b1)(a2 b2)")]
+#[case(&["--split", "colors=1,1,1,0,0,0"], 0, "(a0 b0)(a1 b1)(a2 b2)")]
+#[case(&["--split", "colors=0,0,0,0,0,0", "keys=0,2,1,3,4,5"], 0, "(a1 a2)")]
+// As (gpu, node) the ranks 0, 1, 2 are a0, b0, a1.
+#[case(&["--axes", "node=2,gpu=3->gpu,node"], 1, "(a1 b0 b1 a2)")]
+fn an_order_may_come_from_a_variable_a_split_or_a_mesh(
+    #[case] order: &[&str],
+    #[case] status: i32,
+    #[case] cycles: &str,
+) {
+    for verb in ["explore", "relabel"] {
+        let words = [&[verb, COPIES, "--json"], order].concat();
+        let ran = rankwise(words);
+        let envelope = ran.envelope(verb);
+        assert_eq!(ran.status, status, "{envelope}");
+        let data = &envelope["data"];
+        let found = match verb {
+            "explore" => &data["proposals"][0]["asked"]["permutation"]["cycles"],
+            _ => &data["permutation"],
+        };
+        assert_eq!(found, cycles);
+    }
+}
+
+/// Whose numbers `CUDA_VISIBLE_DEVICES` holds is not known unless it is said.
+#[rstest]
+#[case(&["--visible", "5,4,3,2,1,0"], "CUDA_DEVICE_ORDER")]
+#[case(&["--visible", "GPU-af7b61d8", "--physical"], "only the driver knows its index")]
+fn an_order_that_cannot_be_told_is_unknown(#[case] order: &[&str], #[case] reason: &str) {
+    for verb in ["explore", "relabel"] {
+        let ran = rankwise([&[verb, COPIES], order].concat());
+        assert_eq!(ran.status, 3);
+        let text = ran.lines().join(" ");
+        assert!(text.contains(reason), "{text}");
+    }
+}
+
+#[rstest]
+#[case(&["--split", "colors=0,0,0,1,1,none"], "rank 5 has no colour")]
+#[case(&["--split", "colors=0,0"], "2 colours and keys for a world of 6")]
+#[case(&["--axes", "node,gpu->gpu,node"], "axis `gpu` with its size, as in gpu=2")]
+#[case(&["--axes", "node=2,gpu=4->gpu,node"], "axes of 6 ranks, not of 8")]
+#[case(&["--visible", "0,1", "--physical"], "2 visible devices for 6 ranks")]
+#[case(&["--devices", "a0"], "1 devices for 6 ranks")]
+fn an_order_that_makes_no_sense_is_refused(#[case] order: &[&str], #[case] reason: &str) {
+    let ran = rankwise([&["explore", COPIES], order].concat());
+    assert_eq!(ran.status, 2, "{}", ran.stdout);
+    assert!(ran.stderr.contains(reason), "{}", ran.stderr);
+}
