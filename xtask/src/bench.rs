@@ -1,4 +1,4 @@
-//! `cargo xtask bench mock`: times, with what they mean. No verdict hangs on one.
+//! `cargo xtask bench`: times, with what they mean. No verdict hangs on one.
 
 use std::collections::BTreeMap;
 
@@ -19,12 +19,33 @@ Ratios below 1 are faster than what they are divided by. Machines and moments di
 up to a factor of two: compare only ratios of one run.
 ";
 
-/// Runs the benches in turn and prints them side by side.
+/// Where the cost of plans is measured as clusters grow: a crate and its example.
+const SCALES: [(&str, &str); 1] = [("rankwise-plan", "scale")];
+
+/// Runs the benches of one kind.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Outcome {
-    let [what, rest @ ..] = arguments else { return Err(usage()) };
-    if what != "mock" {
+    match arguments {
+        [what, rest @ ..] if what == "mock" => mock(workspace, rest),
+        [what, rest @ ..] if what == "plan" => plan(workspace, rest),
+        _ => Err(usage()),
+    }
+}
+
+/// Starts the programs that measure plans; each prints its own tables.
+fn plan(workspace: &Workspace, arguments: &[String]) -> Outcome {
+    if arguments.iter().any(|word| word != "--smoke") {
         return Err(usage());
     }
+    for (package, example) in SCALES {
+        let mut command = cargo::at_root(workspace);
+        command.args(["run", "-q", "--release", "-p", package, "--example", example, "--"]);
+        cargo::run(command.args(arguments))?;
+    }
+    Ok(Done::Ran(format!("{} programs", SCALES.len())))
+}
+
+/// Runs the benches of the mock in turn and prints them side by side.
+fn mock(workspace: &Workspace, rest: &[String]) -> Outcome {
     let (mut floor, mut ranks) = (None, Vec::new());
     let mut words = rest.iter();
     while let Some(word) = words.next() {
@@ -97,5 +118,8 @@ fn cells(printed: &str, tags: usize) -> BTreeMap<Cell, f64> {
 }
 
 fn usage() -> Failure {
-    Failure::Said("bench takes `mock`, then group sizes, then `--floor FOLDER`".to_owned())
+    Failure::Said(
+        "bench takes `mock`, then group sizes, then `--floor FOLDER`; or `plan`, then `--smoke`"
+            .to_owned(),
+    )
 }

@@ -96,8 +96,8 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "bench",
-        arguments: "mock [--floor FOLDER] [RANKS…]",
-        help: "times of the mock beside those of its engine, and of a floor's program",
+        arguments: "mock [--floor FOLDER] [RANKS…] | plan [--smoke]",
+        help: "times of the mock beside its engine's and a floor's; of plans as ranks grow",
         run: bench::run,
     },
     Verb {
