@@ -16,6 +16,7 @@ mod verbs;
 mod arrays;
 mod load;
 
+mod findings;
 mod held;
 mod needs;
 mod order;

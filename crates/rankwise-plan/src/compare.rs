@@ -148,7 +148,7 @@ impl Comparison {
     /// The comparison in one line.
     pub fn summary(&self) -> Summary {
         use NeedsAnswer::{NoneStated, NotSatisfied, Satisfied, Unknown};
-        let [first, second] = [self.needs[0].answer(), self.needs[1].answer()];
+        let [first, second] = self.answers();
         let same = matches!(self.state.state, State::Same);
         match (first, second) {
             (NotSatisfied, Unknown) => Summary::NotFirst,
@@ -169,11 +169,25 @@ impl Comparison {
         }
     }
 
+    /// Whether each side does what is needed. One whose calls do not meet, or are in no
+    /// order, does not, whatever its buffers are said to hold; of one whose order depends
+    /// on a device's resources it is not known.
+    fn answers(&self) -> [NeedsAnswer; 2] {
+        let [first, second] = &self.evaluations;
+        let answer = |evaluation: &Evaluation, needs: &NeedsReport| match needs.answer() {
+            _ if !evaluation.reports().is_empty() => NeedsAnswer::NotSatisfied,
+            NeedsAnswer::NotSatisfied => NeedsAnswer::NotSatisfied,
+            _ if evaluation.depends_on_resources() => NeedsAnswer::Unknown,
+            answer => answer,
+        };
+        [answer(first, &self.needs[0]), answer(second, &self.needs[1])]
+    }
+
     /// Whether both do the job: they satisfy every need, or none is stated and their
     /// states are the same. `None` while that is undecided.
     pub fn both_do(&self) -> Option<bool> {
         use NeedsAnswer::{NoneStated, NotSatisfied, Satisfied};
-        match [self.needs[0].answer(), self.needs[1].answer()] {
+        match self.answers() {
             [NotSatisfied, _] | [_, NotSatisfied] => Some(false),
             [Satisfied, Satisfied] => Some(true),
             [NoneStated, NoneStated] if self.state.state == State::Same => Some(true),

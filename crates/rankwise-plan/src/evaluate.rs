@@ -9,6 +9,8 @@ mod calls;
 mod collective;
 mod local;
 mod message;
+mod program;
+mod sizes;
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -16,8 +18,9 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use rankwise_model::{Dtype, Layout};
-use rankwise_topology::{Group, WorldRank};
+use rankwise_model::{Dtype, Layout, Rank};
+use rankwise_program::{Findings, Report};
+use rankwise_topology::{Group, Partition, WorldRank};
 
 use crate::error::{Fault, PlanError, Span};
 use crate::limits::{PIECES, RANK_STEPS, TERM_DEPTH};
@@ -28,7 +31,10 @@ use crate::vector::{Content, Vector};
 use calls::Calls;
 use message::Mailbox;
 
-pub(crate) use collective::{Folds, parse_scalars};
+pub(crate) use collective::{Folds, operation, parse_scalars};
+
+/// What a step without `over` is over, in words.
+const THE_WORLD: &str = "the world";
 
 /// What a proposal does, step by step, and what it leaves.
 #[derive(Clone, Debug)]
@@ -41,6 +47,23 @@ pub struct Evaluation {
     pub turns: Vec<Turn>,
     /// What the ranks hold after the last step.
     pub after: Memory,
+    /// Of a proposal whose ranks have programs of their own: which calls meet, and what
+    /// is wrong with the others. `None` where all ranks do the steps in their order.
+    pub findings: Option<Arc<Findings>>,
+}
+
+impl Evaluation {
+    /// What goes wrong when the ranks do it: calls that do not meet, hazards, overlaps.
+    /// Then the proposal does no job, whatever its buffers are said to hold.
+    pub fn reports(&self) -> &[Arc<Report>] {
+        self.findings.as_ref().map_or(&[], |findings| &findings.reports)
+    }
+
+    /// Whether the calls of its programs are made in orders that contradict each other,
+    /// and end only with these streams.
+    pub fn depends_on_resources(&self) -> bool {
+        self.findings.as_ref().is_some_and(|findings| !findings.order.is_empty())
+    }
 }
 
 /// Something that was done, once.
@@ -114,19 +137,15 @@ pub fn evaluate(
         });
     }
     let before = Memory::of_inputs(plan, terms);
-    let mut machine = Machine {
-        plan,
-        proposal,
-        terms,
-        memory: before.clone(),
-        mail: Mailbox::default(),
-        records: proposal.steps.iter().map(|_| StepRecord::default()).collect(),
-        turns: Vec::new(),
-        last_written: None,
+    let mut machine = Machine::new(plan, proposal, terms, before.clone());
+    let findings = if proposal.programs.is_empty() {
+        machine.run()?;
+        None
+    } else {
+        Some(Arc::new(machine.run_programs()?))
     };
-    machine.run()?;
     let Machine { records: steps, turns, memory: after, .. } = machine;
-    Ok(Evaluation { before, steps, turns, after })
+    Ok(Evaluation { before, steps, turns, after, findings })
 }
 
 /// A step as one group, or one rank, takes part in it.
@@ -138,10 +157,10 @@ struct Instance<'a> {
 
 /// A step and its place in the plan.
 #[derive(Clone, Copy, Debug)]
-struct At<'a> {
+pub(crate) struct At<'a> {
     index: usize,
-    step: &'a Step,
-    proposal: &'a str,
+    pub(crate) step: &'a Step,
+    proposal: &'a Proposal,
 }
 
 #[derive(Clone, Debug)]
@@ -157,6 +176,27 @@ impl Who {
             Self::Rank(rank) => (None, Some(*rank)),
         };
         group.into_iter().flat_map(|group| group.members().iter().copied()).chain(rank)
+    }
+}
+
+impl<'a> At<'a> {
+    /// A step of a proposal; `None` if it has fewer.
+    pub(crate) fn of(proposal: &'a Proposal, index: usize) -> Option<Self> {
+        Some(Self { index, step: proposal.steps.get(index)?, proposal })
+    }
+
+    /// The group of a partition that a rank is in, and as which rank of it.
+    fn group_of<'p>(
+        &self,
+        over: &'p Partition,
+        over_name: Option<&str>,
+        rank: WorldRank,
+    ) -> Result<(&'p Group, Rank), PlanError> {
+        over.locate(rank).ok_or_else(|| {
+            let group = over_name.unwrap_or(THE_WORLD);
+            let found = format!("rank {rank}, which is in no group of {group}");
+            self.error(Fault::UnknownName, None, found, "a member of the step's group")
+        })
     }
 }
 
@@ -181,7 +221,7 @@ impl At<'_> {
         PlanError {
             kind,
             span: span.unwrap_or(self.step.span),
-            path: format!("proposal.{}.step[{}]", self.proposal, self.index),
+            path: self.proposal.path_of(self.index),
             found: found.into(),
             expected: expected.into(),
         }
@@ -200,10 +240,23 @@ struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
+    fn new(plan: &'a Plan, proposal: &'a Proposal, terms: &'a mut Terms, memory: Memory) -> Self {
+        Self {
+            plan,
+            proposal,
+            terms,
+            memory,
+            mail: Mailbox::default(),
+            records: proposal.steps.iter().map(|_| StepRecord::default()).collect(),
+            turns: Vec::new(),
+            last_written: None,
+        }
+    }
+
     fn run(&mut self) -> Result<(), PlanError> {
         let mut waiting: Vec<Instance<'a>> = Vec::new();
         for (index, step) in self.proposal.steps.iter().enumerate() {
-            let at = At { index, step, proposal: &self.proposal.name };
+            let at = At { index, step, proposal: self.proposal };
             for who in self.participants(step) {
                 waiting.push(Instance { at, who });
                 self.advance(&mut waiting)?;

@@ -179,12 +179,28 @@ pub struct Proposal {
     /// What it does, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub step: Vec<Spanned<Step>>,
+    /// Instead of `step`: what each rank does, in an order of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub program: Vec<Spanned<RankProgram>>,
     /// The buffers that are its result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outputs: Option<List<String>>,
     /// What its buffers are called in comparisons and needs: `y = "out"`.
     #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
     pub renames: Option<Spanned<Table<String>>>,
+}
+
+/// What the ranks of one place do, each by itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RankProgram {
+    /// Whose program it is. Required.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
+    pub on: Option<Spanned<Place>>,
+    /// What it does, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub step: Vec<Spanned<Step>>,
 }
 
 /// One step: a collective, one side of a message, or a local act.
@@ -234,6 +250,15 @@ pub struct Step {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::dtype")]
     pub dtype: Option<Spanned<String>>,
+    /// In a program: the stream that the step is enqueued on; `main` if not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream: Option<Spanned<String>>,
+    /// In a program: whether the host waits until the step is over; `false` if not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Spanned<bool>>,
+    /// With `fence`: the stream that `stream` waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<Spanned<String>>,
 }
 
 /// What some consumer needs to find after a proposal.

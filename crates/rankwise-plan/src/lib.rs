@@ -87,6 +87,7 @@ pub mod evaluate;
 pub mod form;
 pub mod memory;
 pub mod numbers;
+mod program;
 pub mod show;
 pub mod term;
 pub mod vector;

@@ -6,12 +6,16 @@
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use rankwise_model::{Dtype, GroupSize, OperationKind, Rank, Reduction, Scalar};
 use rankwise_topology::{Partition, RankMap, WorldRank};
+
+pub use rankwise_program::program::Host;
 
 use crate::error::Span;
 use crate::values::Values;
@@ -69,8 +73,11 @@ pub enum Attachment {
 pub struct Proposal {
     /// Its name in the file.
     pub name: String,
-    /// What it does, in order.
+    /// What it does, in order; of programs, the steps of one after those of another.
     pub steps: Vec<Step>,
+    /// Where each rank has an order of its own: who does which of the steps, and when.
+    /// Empty where all ranks do the steps in their order.
+    pub programs: Vec<RankProgram>,
     /// The buffers that are its result, where it says so.
     pub outputs: Option<Vec<String>>,
     /// What its buffers are called in comparisons and needs, where another name
@@ -78,6 +85,43 @@ pub struct Proposal {
     pub renames: BTreeMap<String, String>,
     /// Where it stands.
     pub span: Span,
+}
+
+/// What the ranks of one place do, each by itself.
+#[derive(Clone, Debug)]
+pub struct RankProgram {
+    /// Whose it is.
+    pub on: On,
+    /// What it does, in the order in which it is enqueued.
+    pub acts: Vec<Enqueued>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// What a rank does next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Enqueued {
+    /// A step goes onto a stream.
+    Step {
+        /// Which of the proposal's.
+        step: usize,
+        /// The stream's name.
+        stream: Arc<str>,
+        /// Whether the host then waits for it.
+        host: Host,
+    },
+    /// The host waits for all that is on a stream.
+    Wait {
+        /// The stream's name.
+        stream: Arc<str>,
+    },
+    /// A stream waits, from here on, for all that is on another.
+    Fence {
+        /// The stream that waits.
+        stream: Arc<str>,
+        /// The stream that is waited for.
+        after: Arc<str>,
+    },
 }
 
 /// One step of a proposal.
@@ -146,7 +190,7 @@ pub struct MessageStep {
 }
 
 /// The side of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
     /// The sender's.
     Send,
@@ -163,6 +207,33 @@ pub struct LocalStep {
     pub act: LocalAct,
     /// The buffer that is written.
     pub recv: String,
+}
+
+impl Act {
+    /// The buffer that it writes; a send writes none.
+    pub(crate) fn writes(&self) -> Option<&str> {
+        match self {
+            Self::Collective(call) => Some(&call.recv),
+            Self::Message(message) => {
+                (message.direction == Direction::Recv).then_some(message.buffer.as_str())
+            }
+            Self::Local(local) => Some(&local.recv),
+        }
+    }
+}
+
+impl LocalAct {
+    /// The buffers that it reads.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = &str> {
+        let (one, several) = match self {
+            Self::Copy { from }
+            | Self::Slice { from, .. }
+            | Self::Scale { from, .. }
+            | Self::Cast { from, .. } => (Some(from), &[][..]),
+            Self::Concat { from } | Self::Fold { from, .. } => (None, from.as_slice()),
+        };
+        one.into_iter().chain(several).map(String::as_str)
+    }
 }
 
 /// An act without communication.
@@ -316,6 +387,23 @@ impl Expr {
     }
 }
 
+impl Proposal {
+    /// Where a step stands in the file, as a path: `proposal.whole.step[2]`.
+    pub(crate) fn path_of(&self, step: usize) -> String {
+        let of_program = self.programs.iter().enumerate().find_map(|(program, of)| {
+            let is_it =
+                |act: &Enqueued| matches!(act, Enqueued::Step { step: own, .. } if *own == step);
+            Some((program, of.acts.iter().position(is_it)?))
+        });
+        match of_program {
+            Some((program, act)) => {
+                format!("proposal.{}.program[{program}].step[{act}]", self.name)
+            }
+            None => format!("proposal.{}.step[{step}]", self.name),
+        }
+    }
+}
+
 impl Plan {
     /// The proposal of that name.
     pub fn proposal(&self, name: &str) -> Option<&Proposal> {
@@ -337,6 +425,15 @@ impl Plan {
     /// The name of the device that `rank` is on, where a map is given.
     pub fn device_of(&self, rank: WorldRank) -> Option<String> {
         self.map.as_ref()?.device(rank).map(ToString::to_string)
+    }
+
+    /// The program of a rank, where each has its own.
+    pub fn program_of<'p>(
+        &self,
+        proposal: &'p Proposal,
+        rank: WorldRank,
+    ) -> Option<&'p RankProgram> {
+        proposal.programs.iter().find(|program| self.is_on(&program.on, rank))
     }
 
     /// The value of one element of an input, where it is given.

@@ -12,6 +12,7 @@ mod inputs;
 mod needs;
 mod partitions;
 mod place;
+mod programs;
 mod proposals;
 mod spot;
 mod steps;
@@ -104,13 +105,15 @@ impl Plan {
         let needs = needs::read(&root, &declared, text)?;
         let inputs = inputs::read(inputs, &declared.ranks, arrays)?;
         let Declared { ranks, partitions, .. } = declared;
-        Ok(Self {
+        let plan = Self {
             world: ranks.size,
             map: ranks.map,
             partitions: partitions.into_named(),
             inputs,
             proposals,
             needs,
-        })
+        };
+        programs::one_for_each(&plan)?;
+        Ok(plan)
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn dtype(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(crate) fn call(_: &mut SchemaGenerator) -> Schema {
-    one_of(words::calls())
+    one_of(words::calls().chain(words::PROGRAM_CALLS))
 }
 
 pub(crate) fn op(_: &mut SchemaGenerator) -> Schema {

@@ -35,13 +35,19 @@ fn is_word(name: &str) -> bool {
 
 impl fmt::Display for Gap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::OnRootOnly { step } | Self::Clobbered { step } | Self::ReadsGap { step }) = self;
+        let (Self::OnRootOnly { step }
+        | Self::Clobbered { step }
+        | Self::NeverRan { step }
+        | Self::ReadsGap { step }) = self;
         match self {
             Self::OnRootOnly { .. } => {
                 write!(f, "not promised: step {step} fills it on the root only")
             }
             Self::Clobbered { .. } => {
                 write!(f, "not promised: step {step}, in place, keeps only the rank's own block")
+            }
+            Self::NeverRan { .. } => {
+                write!(f, "nothing: step {step} never completes, see the reports")
             }
             Self::ReadsGap { .. } => {
                 write!(f, "not promised: step {step} read what nothing promises")

@@ -45,6 +45,12 @@ pub enum Gap {
         /// The step, from 0.
         step: usize,
     },
+    /// The step that would write it is in a program of its rank and never completes, or
+    /// is in no order with what reads it: the reports of the evaluation say why.
+    NeverRan {
+        /// The step, from 0.
+        step: usize,
+    },
     /// Computed from positions of which nothing was promised.
     ReadsGap {
         /// The step, from 0.

@@ -42,6 +42,15 @@ impl OwnCall {
     ];
 }
 
+/// What only a rank's own program may do: its host waits for a stream, or a stream for
+/// another.
+pub(crate) const PROGRAM_CALLS: [&str; 2] = [WAIT, FENCE];
+pub(crate) const WAIT: &str = "wait";
+pub(crate) const FENCE: &str = "fence";
+
+/// The stream of a step that names none.
+pub(crate) const STREAM: &str = "main";
+
 /// The collectives: every operation but the message, whose two sides are calls.
 pub(crate) fn collectives() -> impl Iterator<Item = OperationKind> + Clone {
     OperationKind::ALL.into_iter().filter(|kind| *kind != OperationKind::Message)

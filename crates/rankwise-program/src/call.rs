@@ -78,8 +78,9 @@ pub struct Payload {
 
 /// A call as the ranks must agree on it.
 ///
-/// Holding a `Signature` tells you that it has a [`Payload`] exactly if its verb moves
-/// data. It does not tell you that its root or peer is in the group: that depends on
+/// Holding a `Signature` tells you that a verb that moves no data has no [`Payload`]. One
+/// that does has one, unless its size is [not known](Self::unsized_data). It does not tell
+/// you that its root or peer is in the group: that depends on
 /// the group, and [`layout`](Self::layout) says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Signature {
@@ -103,6 +104,23 @@ impl Signature {
         Self { verb: Verb::Recv { from }, payload: Some(Payload { dtype, count }) }
     }
 
+    /// A collective, a send or a recv of which it is not known how much it moves: it agrees
+    /// with any size. `None` for a verb that moves nothing.
+    ///
+    /// ```
+    /// use rankwise_model::{Dtype, GroupSize};
+    /// use rankwise_program::{Signature, Verb};
+    ///
+    /// let rank = GroupSize::ONE.first();
+    /// let recv = Signature::unsized_data(Verb::Recv { from: rank }).unwrap();
+    /// assert!(recv.agrees_with(&Signature::send(rank, Dtype::F32, 4)));
+    /// assert_eq!(recv.to_string(), "recv(from 0) of unknown size");
+    /// assert_eq!(Signature::unsized_data(Verb::Barrier), None);
+    /// ```
+    pub const fn unsized_data(verb: Verb) -> Option<Self> {
+        if verb.kind().is_some() { Some(Self { verb, payload: None }) } else { None }
+    }
+
     /// A barrier.
     pub const fn barrier() -> Self {
         Self { verb: Verb::Barrier, payload: None }
@@ -123,7 +141,8 @@ impl Signature {
         self.verb
     }
 
-    /// How much it moves; `None` for a barrier, a split and local work.
+    /// How much it moves; `None` for a barrier, a split and local work, and where it is
+    /// not known.
     pub const fn payload(&self) -> Option<Payload> {
         self.payload
     }
@@ -152,7 +171,8 @@ impl Signature {
             | (Verb::Recv { .. }, Verb::Send { .. }) => true,
             (one, other) => one == other,
         };
-        same_verb && self.payload == other.payload
+        let known = self.payload.zip(other.payload);
+        same_verb && known.is_none_or(|(one, other)| one == other)
     }
 
     /// The layout of the call on a group of `ranks`; `None` for a barrier and a split.
@@ -245,6 +265,7 @@ impl fmt::Display for Signature {
         self.verb.fmt(f)?;
         match self.payload {
             Some(Payload { dtype, count }) => write!(f, " of {count} × {dtype}"),
+            None if self.verb.kind().is_some() => f.write_str(" of unknown size"),
             None => Ok(()),
         }
     }

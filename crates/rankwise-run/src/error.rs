@@ -21,6 +21,11 @@ pub enum RunError {
         /// What it does: `all_reduce`, `fold`.
         call: String,
     },
+    /// Ranks with programs of their own: those are checked, not run.
+    Programs {
+        /// The proposal.
+        proposal: String,
+    },
     /// An input without values, where only given values are to be used.
     NoValues {
         /// The input.
@@ -87,6 +92,7 @@ impl RunError {
         match self {
             Self::Plan(_)
             | Self::Unnamed { .. }
+            | Self::Programs { .. }
             | Self::NoValues { .. }
             | Self::Limit { .. }
             | Self::Operation { .. } => "plan",
@@ -114,6 +120,10 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Plan(error) => error.fmt(f),
+            Self::Programs { proposal } => write!(
+                f,
+                "the ranks of {proposal} have programs of their own, which are checked and not run"
+            ),
             Self::Unnamed { step, call } => {
                 write!(f, "step {step}: {call} without a reduction; name it with `op`")
             }

@@ -47,6 +47,9 @@ impl Job {
     /// Checks that `proposal` can be run.
     pub fn new(plan: &Plan, proposal: &Proposal, fill: Fill) -> Result<Self, RunError> {
         within("ranks", u64::from(plan.world.get()), limits::RANKS)?;
+        if !proposal.programs.is_empty() {
+            return Err(RunError::Programs { proposal: proposal.name.clone() });
+        }
         for (step, Step { act, .. }) in proposal.steps.iter().enumerate() {
             if let Some(call) = unnamed(act) {
                 return Err(RunError::Unnamed { step, call });

@@ -60,6 +60,7 @@ pub(crate) fn carry_out(
     let proposal = Proposal {
         name: "local".to_owned(),
         steps: vec![Step { act, span: Span::default() }],
+        programs: Vec::new(),
         outputs: None,
         renames: BTreeMap::new(),
         span: Span::default(),

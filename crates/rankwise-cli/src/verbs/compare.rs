@@ -14,6 +14,7 @@ use crate::args::PlanRef;
 use crate::command::{Answer, Asked, Failure};
 use crate::envelope::Wide;
 use crate::exit::Exit;
+use crate::findings::{self, FindingsData};
 use crate::held::{positions, range};
 use crate::load::Loaded;
 use crate::needs;
@@ -159,6 +160,15 @@ impl<'a> Pair<'a> {
     fn compose(&self, page: &mut Page) {
         let [left, right] = &self.names;
         page.verdict(self.exit(), &format!("{left} and {right}: {}", self.words()));
+        for (name, evaluation) in self.names.iter().zip(&self.comparison.evaluations) {
+            if let Some(findings) = &evaluation.findings {
+                page.item("  programs: ", &format!("{name}: {}", findings::words(findings)));
+                if findings::exit(findings) != Exit::Yes {
+                    findings::compose(page, findings);
+                    page.gap();
+                }
+            }
+        }
         self.compose_state(page);
         for (name, (side, report)) in
             self.names.iter().zip(self.comparison.needs.iter().enumerate())
@@ -267,6 +277,9 @@ impl<'a> Pair<'a> {
                 plan: side.loaded.file.display().to_string(),
                 proposal: side.proposal.name.clone(),
                 needs: needs.get(index).map(|report| needs::data(self.plan(index), report)),
+                programs: evaluation
+                    .and_then(|evaluation| evaluation.findings.as_deref())
+                    .map(FindingsData::of),
                 steps: steps
                     .map(|(step, record)| StepData {
                         title: steps::title(&step.act),
@@ -342,6 +355,8 @@ struct SideData {
     plan: String,
     proposal: String,
     needs: Option<needs::NeedsData>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    programs: Option<FindingsData>,
     steps: Vec<StepData>,
 }
 

@@ -15,6 +15,7 @@ use crate::args::PlanRef;
 use crate::command::{Answer, Asked, Failure};
 use crate::envelope::Wide;
 use crate::exit::Exit;
+use crate::findings;
 use crate::held::{Class, Detail, HeldData, View, classes};
 use crate::load::Loaded;
 use crate::page::Page;
@@ -129,6 +130,10 @@ impl Explained<'_> {
     fn compose(&self, page: &mut Page, plan: &Plan, detail: Detail) {
         page.heading(&format!("proposal {}", self.proposal.name));
         let view = self.view(plan, detail);
+        if let Some(findings) = &self.evaluation.findings {
+            page.item("programs: ", &findings::words(findings));
+            findings::compose(page, findings);
+        }
         for (index, (step, record)) in self.steps().enumerate() {
             page.gap();
             page.say(&format!("step {index}: {}", steps::title(&step.act)));

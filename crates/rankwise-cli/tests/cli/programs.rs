@@ -19,7 +19,7 @@ fn programs_that_meet_are_fine() {
     let barrier = r#"{"op": "barrier", "tag": "start", "wait": true}"#;
     let (ran, file) = check(&two_ranks(barrier), &[]);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
-    assert_eq!(ran.stdout, format!("{file}: fine, on 2 ranks 1 operation completes\n"));
+    assert_eq!(ran.stdout, format!("{file}: fine, 1 operation completes on 2 ranks\n"));
     let (ran, _) = check(&two_ranks(barrier), &["--json"]);
     let envelope = ran.envelope("check");
     assert_eq!(envelope["verdict"], "fine");
@@ -93,4 +93,46 @@ fn programs_have_no_proposals() {
     let ran = rankwise(["check", "examples/programs/skipped-call.json#whole"]);
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("which have no proposal \"whole\""), "{}", ran.stderr);
+}
+
+const PER_RANK: &str = "examples/plans/per-rank-programs.toml";
+
+#[test]
+fn a_plan_whose_ranks_have_programs() {
+    let ran = rankwise(["check", &format!("{PER_RANK}#exchange")]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    ran.says("exchange: fine, 2 operations complete; every need is satisfied");
+
+    let ran = rankwise(["check", &format!("{PER_RANK}#sends_first")]);
+    assert_eq!(ran.status, 1);
+    ran.says("sends_first: 1 finding, 0 operations complete; not every need is satisfied");
+    ran.says("deadlock: 0 → 1 → 0 on world");
+    ran.says("found (nothing: step 2 never completes, see the reports)");
+
+    let ran = rankwise(["check", PER_RANK, "--json"]);
+    let envelope = ran.envelope("check");
+    assert_eq!(envelope["verdict"], "faulty");
+    let programs = |at: usize| &envelope["data"]["proposals"][at]["programs"];
+    assert_eq!(programs(0)["reports"], serde_json::json!([]));
+    assert_eq!(programs(1)["reports"][0]["kind"], "deadlock");
+    let hazard = &programs(2)["reports"][0];
+    assert_eq!(
+        (&hazard["kind"], &hazard["conflict"]["shared"]),
+        (&"hazard".into(), &"all[0..8]".into())
+    );
+    // Plans without programs say nothing of them.
+    let plain = rankwise(["check", "examples/plans/two-ranks.toml", "--json"]);
+    assert!(plain.envelope("check")["data"]["proposals"][0].get("programs").is_none());
+}
+
+#[test]
+fn a_proposal_with_reports_does_no_job() {
+    let exchange = format!("{PER_RANK}#exchange");
+    let ran = rankwise(["compare", &exchange, &format!("{PER_RANK}#too_early")]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.stdout.contains("only "), "{}", ran.stdout);
+    assert!(ran.stdout.contains("hazard: all[0..8] on rank 0, 1"), "{}", ran.stdout);
+    let ran = rankwise(["run", &exchange, "--backend", "mock"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("programs of their own"), "{}", ran.stderr);
 }

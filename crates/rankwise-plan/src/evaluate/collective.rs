@@ -108,25 +108,8 @@ impl Machine<'_> {
             let Member { at, call } = calls.of(rank.rank());
             let at = &at;
             let buffer = self.read(at, world_rank, &call.send)?;
-            let counts_long = match (call.in_place(), rank.in_place()) {
-                (true, Some(relation)) => relation.buffer_len,
-                (true, None) if rank.has_output() => return Err(no_in_place(at, call)),
-                _ => rank.input_len(),
-            };
-            let count = buffer.count().checked_div(counts_long).unwrap_or(0);
-            let (found, dtype) = (buffer.count(), buffer.dtype());
-            if count.checked_mul(counts_long) != Some(found) {
-                return Err(at.error(
-                    Fault::Contradiction,
-                    None,
-                    format!("buffer `{}` of {found} elements on rank {world_rank}", call.send),
-                    format!(
-                        "a multiple of {counts_long}: {} over {} ranks",
-                        call.kind,
-                        group.size()
-                    ),
-                ));
-            }
+            let count = count_of(at, call, &rank, world_rank, &buffer)?;
+            let dtype = buffer.dtype();
             match agreed {
                 None => agreed = Some((count, dtype, world_rank)),
                 Some((first, of, on)) if (first, of) != (count, dtype) => {
@@ -173,6 +156,32 @@ impl CollectiveStep {
     }
 }
 
+/// The count that a buffer of a rank with an input makes; `unit` is its layout at count
+/// 1, which tells how many counts long the buffer must be.
+pub(super) fn count_of(
+    at: &At<'_>,
+    call: &CollectiveStep,
+    unit: &RankLayout,
+    rank: WorldRank,
+    buffer: &Vector,
+) -> Result<u64, PlanError> {
+    let counts_long = match (call.in_place(), unit.in_place()) {
+        (true, Some(relation)) => relation.buffer_len,
+        (true, None) if unit.has_output() => return Err(no_in_place(at, call)),
+        _ => unit.input_len(),
+    };
+    let count = buffer.count().checked_div(counts_long).unwrap_or(0);
+    if count.checked_mul(counts_long) == Some(buffer.count()) {
+        return Ok(count);
+    }
+    Err(at.error(
+        Fault::Contradiction,
+        None,
+        format!("buffer `{}` of {} elements on rank {rank}", call.send, buffer.count()),
+        format!("a multiple of {counts_long}: {} over {} ranks", call.kind, unit.layout().ranks()),
+    ))
+}
+
 /// That a stated count is the one that the buffers have.
 fn check_count(at: &At<'_>, call: &CollectiveStep, count: u64) -> Result<(), PlanError> {
     let Some(stated) = call.count.filter(|stated| *stated != count) else { return Ok(()) };
@@ -194,7 +203,7 @@ fn no_in_place(at: &At<'_>, call: &CollectiveStep) -> PlanError {
     )
 }
 
-fn layout(
+pub(super) fn layout(
     at: &At<'_>,
     operation: Operation,
     ranks: GroupSize,
@@ -212,7 +221,7 @@ fn layout(
 
 /// The operation of a step. Lengths and pieces are the same for every reduction, so
 /// that one that is not named may stand for any.
-fn operation(at: &At<'_>, call: &CollectiveStep) -> Result<Operation, PlanError> {
+pub(crate) fn operation(at: &At<'_>, call: &CollectiveStep) -> Result<Operation, PlanError> {
     let reduction = call.reduction.unwrap_or(Reduction::Sum);
     let root = || {
         call.root.ok_or_else(|| at.error(Fault::Missing, None, "no root", "the rank of the root"))

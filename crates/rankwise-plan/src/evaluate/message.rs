@@ -11,7 +11,7 @@ use alloc::sync::Arc;
 use rankwise_model::{Layout, Operation, Rank};
 use rankwise_topology::{Group, WorldRank};
 
-use super::{At, Call, Instance, Machine, Turn, Who};
+use super::{At, Call, Instance, Machine, THE_WORLD, Turn, Who};
 use crate::error::{Fault, PlanError};
 use crate::plan::{Act, Direction, MessageStep};
 use crate::vector::Vector;
@@ -47,10 +47,10 @@ impl Mailbox {
 }
 
 /// Both ends of a message, as ranks of the group and of the world.
-struct Ends<'a> {
-    group: &'a Group,
-    from: Rank,
-    to: Rank,
+pub(super) struct Ends<'a> {
+    pub(super) group: &'a Group,
+    pub(super) from: Rank,
+    pub(super) to: Rank,
     pair: Pair,
 }
 
@@ -127,14 +127,16 @@ impl Machine<'_> {
     }
 }
 
-fn ends<'a>(at: &At<'_>, message: &'a MessageStep, rank: WorldRank) -> Result<Ends<'a>, PlanError> {
-    let group = message.over_name.as_deref().unwrap_or("the world");
-    let Some((members, own)) = message.over.locate(rank) else {
-        let found = format!("rank {rank}, which is in no group of {group}");
-        return Err(at.error(Fault::UnknownName, None, found, "a member of the step's group"));
-    };
+pub(super) fn ends<'a>(
+    at: &At<'_>,
+    message: &'a MessageStep,
+    rank: WorldRank,
+) -> Result<Ends<'a>, PlanError> {
+    let group = message.over_name.as_deref();
+    let (members, own) = at.group_of(&message.over, group, rank)?;
     let Some(peer) = members.world_rank(message.peer) else {
         let found = format!("peer {}", message.peer);
+        let group = group.unwrap_or(THE_WORLD);
         let expected = format!("a rank of its group of {} ({group})", members.size());
         return Err(at.error(Fault::UnknownName, None, found, expected));
     };

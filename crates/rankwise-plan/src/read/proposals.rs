@@ -10,7 +10,8 @@ use crate::file::{self, Spanned};
 use crate::limits;
 use crate::plan::Proposal;
 use crate::read::spot::Spot;
-use crate::read::{Declared, steps};
+use crate::read::steps::Scope;
+use crate::read::{Declared, programs, steps};
 
 /// The proposals, in the order of the file.
 pub(super) fn read(
@@ -43,6 +44,15 @@ fn check_steps(
             return Err(spot.error(Fault::Limit, found, format!("at most {most}")));
         }
         left = left.saturating_sub(proposal.value.step.len());
+        let programs = all.key(&name.value, proposal.span).key("program", proposal.span);
+        for (program, of) in programs.each(&proposal.value.program) {
+            let steps = program.key("step", program.span);
+            if let Some((spot, _)) = steps.each(&of.step).nth(left) {
+                let found = format!("more than {most} steps in the plan");
+                return Err(spot.error(Fault::Limit, found, format!("at most {most}")));
+            }
+            left = left.saturating_sub(of.step.len());
+        }
     }
     Ok(())
 }
@@ -54,13 +64,21 @@ fn one(
     declared: &Declared<'_>,
     text: &str,
 ) -> Result<Proposal, PlanError> {
-    let steps = spot.key("step", spot.span);
-    let steps =
-        steps.each(&proposal.step).map(|(spot, step)| steps::read(&spot, step, declared, text));
-    let steps = steps.collect::<Result<_, _>>()?;
+    let mut own = Vec::new();
+    let together = spot.key("step", spot.span);
+    for (spot, step) in together.each(&proposal.step) {
+        own.push(steps::read(&spot, step, declared, text, Scope::Together)?);
+    }
+    let programs = programs::read(spot, proposal, declared, text, &mut own)?;
+    let steps = own;
     let mut buffers: BTreeSet<&str> = declared.inputs.clone();
+    let of_programs = proposal.program.iter().flat_map(|program| &program.value.step);
     buffers.extend(
-        proposal.step.iter().filter_map(|step| Some(step.value.recv.as_ref()?.value.as_str())),
+        proposal
+            .step
+            .iter()
+            .chain(of_programs)
+            .filter_map(|step| Some(step.value.recv.as_ref()?.value.as_str())),
     );
     let renames = match spot.given("as", proposal.renames.as_ref()) {
         None => BTreeMap::new(),
@@ -72,7 +90,7 @@ fn one(
         None => None,
         Some((spot, written)) => Some(outputs(&spot, written, &called)?),
     };
-    Ok(Proposal { name: name.value.clone(), steps, outputs, renames, span: name.span })
+    Ok(Proposal { name: name.value.clone(), steps, programs, outputs, renames, span: name.span })
 }
 
 /// Buffers by the names that they are called.

@@ -23,9 +23,10 @@ pub(super) fn read(
     step: &file::Step,
     declared: &Declared<'_>,
     text: &str,
+    scope: Scope,
 ) -> Result<Step, PlanError> {
     let (call_spot, call) = spot.needed("call", step.call.as_ref(), "what the step does")?;
-    let reader = StepReader { spot, step, call, declared, text };
+    let reader = StepReader { spot, step, call, declared, text, scope };
     let collective = words::collectives().find(|kind| kind.name() == call);
     let own = OwnCall::ALL.into_iter().find(|(name, _)| name == call);
     let act = match (collective, own) {
@@ -46,6 +47,15 @@ pub(super) fn read(
     Ok(Step { act, span: spot.span })
 }
 
+/// Where a step stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// Among the steps that all ranks do in their order.
+    Together,
+    /// In the program of some ranks.
+    Program,
+}
+
 /// The step being read.
 struct StepReader<'s> {
     spot: &'s Spot,
@@ -53,6 +63,7 @@ struct StepReader<'s> {
     call: &'s str,
     declared: &'s Declared<'s>,
     text: &'s str,
+    scope: Scope,
 }
 
 impl StepReader<'_> {
@@ -121,30 +132,8 @@ impl StepReader<'_> {
         })
     }
 
-    /// Refuses every key that means nothing with this call.
     fn only(&self, allowed: &[&str]) -> Result<(), PlanError> {
-        let step = self.step;
-        let given = [
-            ("op", step.op.as_ref().map(|field| field.span)),
-            ("scalars", step.scalars.as_ref().map(|field| field.span)),
-            ("root", step.root.as_ref().map(|field| field.span)),
-            ("peer", step.peer.as_ref().map(|field| field.span)),
-            ("over", step.over.as_ref().map(|field| field.span)),
-            ("on", step.on.as_ref().map(|field| field.span)),
-            ("send", step.send.as_ref().map(|field| field.span)),
-            ("recv", step.recv.as_ref().map(|field| field.span)),
-            ("count", step.count.as_ref().map(|field| field.span)),
-            ("positions", step.positions.as_ref().map(|field| field.span)),
-            ("by", step.by.as_ref().map(|field| field.span)),
-            ("dtype", step.dtype.as_ref().map(|field| field.span)),
-        ];
-        for (key, span) in given {
-            if let Some(span) = span.filter(|_| !allowed.contains(&key)) {
-                let expected = format!("no {key}: {} takes {}", self.call, allowed.join(", "));
-                return Err(self.spot.key(key, span).error(Fault::Contradiction, key, expected));
-            }
-        }
-        Ok(())
+        only(self.spot, self.step, self.call, allowed, self.scope)
     }
 
     fn op(&self, known: &[&str]) -> Result<Option<Reduction>, PlanError> {
@@ -221,6 +210,51 @@ impl StepReader<'_> {
         let (spot, recv) = self.spot.needed("recv", self.step.recv.as_ref(), EXPECTED)?;
         spot.name(recv).map(String::from)
     }
+}
+
+/// Refuses every key that means nothing with a call.
+pub(super) fn only(
+    at: &Spot,
+    step: &file::Step,
+    call: &str,
+    allowed: &[&str],
+    scope: Scope,
+) -> Result<(), PlanError> {
+    let given = [
+        ("op", step.op.as_ref().map(|field| field.span)),
+        ("scalars", step.scalars.as_ref().map(|field| field.span)),
+        ("root", step.root.as_ref().map(|field| field.span)),
+        ("peer", step.peer.as_ref().map(|field| field.span)),
+        ("over", step.over.as_ref().map(|field| field.span)),
+        ("on", step.on.as_ref().map(|field| field.span)),
+        ("send", step.send.as_ref().map(|field| field.span)),
+        ("recv", step.recv.as_ref().map(|field| field.span)),
+        ("count", step.count.as_ref().map(|field| field.span)),
+        ("positions", step.positions.as_ref().map(|field| field.span)),
+        ("by", step.by.as_ref().map(|field| field.span)),
+        ("dtype", step.dtype.as_ref().map(|field| field.span)),
+        ("stream", step.stream.as_ref().map(|field| field.span)),
+        ("wait", step.wait.as_ref().map(|field| field.span)),
+        ("after", step.after.as_ref().map(|field| field.span)),
+    ];
+    for (key, span) in given {
+        match (scope, key) {
+            (Scope::Program, "stream" | "wait") => continue,
+            (Scope::Program, "on") => {
+                if let Some(span) = span {
+                    let expected = "no on: the program says whose steps they are";
+                    let spot = at.key(key, span);
+                    return Err(spot.error(Fault::Contradiction, key, expected));
+                }
+            }
+            _ => {}
+        }
+        if let Some(span) = span.filter(|_| !allowed.contains(&key)) {
+            let expected = format!("no {key}: {} takes {}", call, allowed.join(", "));
+            return Err(at.key(key, span).error(Fault::Contradiction, key, expected));
+        }
+    }
+    Ok(())
 }
 
 /// A rank that every group of the step has.

@@ -218,6 +218,7 @@ impl Wrong {
             Self::NotPromised { gap } => match gap {
                 Gap::OnRootOnly { .. } => "only_on_root",
                 Gap::Clobbered { .. } => "clobbered",
+                Gap::NeverRan { .. } => "never_ran",
                 Gap::ReadsGap { .. } => "read_outside",
             },
             Self::ReadOutside { .. } => "read_outside",

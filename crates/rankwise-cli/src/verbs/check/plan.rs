@@ -1,13 +1,17 @@
 //! Plans: whether each consumer finds what it needs.
 
+use std::sync::Arc;
+
 use rankwise_plan::evaluate::evaluate;
 use rankwise_plan::need::{NeedsReport, judge_needs};
 use rankwise_plan::term::Terms;
+use rankwise_program::Findings;
 use serde::Serialize;
 
 use crate::args::PlanRef;
 use crate::command::{Answer, Asked, Failure};
 use crate::exit::Exit;
+use crate::findings::{self, FindingsData};
 use crate::load::Loaded;
 use crate::needs;
 
@@ -23,6 +27,9 @@ struct ProposalData {
     name: String,
     #[serde(flatten)]
     needs: needs::NeedsData,
+    /// Of ranks that have programs of their own: what a check of those has found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    programs: Option<FindingsData>,
 }
 
 /// Judges one proposal, or all.
@@ -30,19 +37,29 @@ pub(super) fn run(asked: Asked, reference: &PlanRef) -> Result<Answer, Failure> 
     let loaded = Loaded::read(&reference.file, asked)?;
     let proposals = loaded.proposals(reference.proposal.as_deref())?;
     let progress = asked.progress("checking");
-    let mut reports: Vec<(String, NeedsReport)> = Vec::new();
+    let mut reports: Vec<(String, NeedsReport, Option<Arc<Findings>>)> = Vec::new();
     for proposal in proposals {
         let mut terms = Terms::new();
-        let report = evaluate(&loaded.plan, proposal, &mut terms)
-            .and_then(|evaluation| judge_needs(&loaded.plan, proposal, &evaluation, &mut terms))
+        let (report, findings) = evaluate(&loaded.plan, proposal, &mut terms)
+            .and_then(|evaluation| {
+                let report = judge_needs(&loaded.plan, proposal, &evaluation, &mut terms)?;
+                Ok((report, evaluation.findings))
+            })
             .map_err(|error| loaded.unusable(&error))?;
-        reports.push((proposal.name.clone(), report));
+        reports.push((proposal.name.clone(), report, findings));
     }
     drop(progress);
 
-    let exit = needs::worst(reports.iter().map(|(_, report)| needs::exit(report.answer())));
+    let of_programs =
+        |findings: &Option<Arc<Findings>>| findings.as_deref().map_or(Exit::Yes, findings::exit);
+    let of_both = |report: &NeedsReport, findings: &Option<Arc<Findings>>| {
+        needs::worst([needs::exit(report.answer()), of_programs(findings)])
+    };
+    let exit = needs::worst(reports.iter().map(|(_, report, findings)| of_both(report, findings)));
+    let is_faulty = reports.iter().any(|(_, _, findings)| of_programs(findings) == Exit::No);
     let verdict = match exit {
         Exit::Yes => "satisfied",
+        _ if is_faulty => "faulty",
         Exit::No => "not_satisfied",
         _ if loaded.plan.needs.is_empty() => "none_stated",
         _ => "unknown",
@@ -51,17 +68,26 @@ pub(super) fn run(asked: Asked, reference: &PlanRef) -> Result<Answer, Failure> 
         plan: loaded.file.display().to_string(),
         proposals: reports
             .iter()
-            .map(|(name, report)| ProposalData {
+            .map(|(name, report, findings)| ProposalData {
                 name: name.clone(),
                 needs: needs::data(&loaded.plan, report),
+                programs: findings.as_deref().map(FindingsData::of),
             })
             .collect(),
         notes: loaded.notes.clone(),
     };
     asked.answer(verdict, exit, &data, |page| {
-        for (name, report) in &reports {
-            let answer = report.answer();
-            page.verdict(needs::exit(answer), &format!("{name}: {}", needs::words(answer)));
+        for (name, report, findings) in &reports {
+            let needs = needs::words(report.answer());
+            let words = match findings {
+                Some(findings) => format!("{name}: {}; {needs}", findings::words(findings)),
+                None => format!("{name}: {needs}"),
+            };
+            page.verdict(of_both(report, findings), &words);
+            if let Some(findings) = findings {
+                findings::compose(page, findings);
+                page.gap();
+            }
             needs::compose(page, &loaded.plan, report);
         }
         if loaded.plan.needs.is_empty() {

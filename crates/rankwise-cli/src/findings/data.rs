@@ -1,10 +1,8 @@
 //! Findings for machines: every report with its parts, and as the text that people get.
 
-use std::path::Path;
-
 use rankwise_program::{
     Absent, Against, Aspect, Call, Caveat, Conflict, Divergence, Edge, Edit, Findings, More,
-    Program, Report, Side, Touch, Unit,
+    Report, Side, Touch, Unit,
 };
 use rankwise_topology::WorldRank;
 use serde::Serialize;
@@ -13,9 +11,7 @@ use crate::envelope::Wide;
 
 /// What a check of rank programs has found.
 #[derive(Serialize)]
-pub(super) struct Data {
-    program: String,
-    ranks: u32,
+pub(crate) struct FindingsData {
     completed: Wide,
     reports: Vec<ReportData>,
     order: Vec<ReportData>,
@@ -131,11 +127,9 @@ struct CaveatData {
     text: String,
 }
 
-impl Data {
-    pub(super) fn of(file: &Path, program: &Program, findings: &Findings) -> Self {
+impl FindingsData {
+    pub(crate) fn of(findings: &Findings) -> Self {
         Self {
-            program: file.display().to_string(),
-            ranks: program.world.size().get(),
             completed: Wide(findings.completed),
             reports: findings.reports.iter().map(|report| ReportData::of(report)).collect(),
             order: findings.order.iter().map(ReportData::of).collect(),

@@ -1,0 +1,294 @@
+//! A dry run: every buffer as long as the steps before make it, and nothing in it.
+//!
+//! Each rank goes through its program as if nothing ever waited, but for sizes: of a
+//! recv, or on a rank that brings no input, the size is the other side's. Where that
+//! never becomes known, the buffer is of unknown size, and so is what is made of it.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use rankwise_model::{Dtype, Layout, Rank};
+use rankwise_program::program::View;
+use rankwise_program::{Payload, Seq};
+use rankwise_topology::{Group, WorldRank};
+
+use super::collective::{count_of, layout, operation};
+use super::message::{Ends, ends};
+use super::{At, Machine};
+use crate::error::PlanError;
+use crate::memory::ranks;
+use crate::plan::{Act, CollectiveStep, Direction, Enqueued, LocalStep, MessageStep};
+use crate::program::{Moved, Sizes};
+use crate::vector::{Content, Gap, Vector};
+
+/// What is counted: the collectives of a rank on a communicator, its sends to a rank
+/// and its recvs from one.
+type Counted = (WorldRank, Arc<str>, Option<(Rank, Rank, Direction)>);
+
+struct DryRun<'m, 'a> {
+    machine: &'m mut Machine<'a>,
+    sizes: Sizes,
+    /// Buffers whose size depends on a call that may never come.
+    unknown: BTreeSet<(WorldRank, String)>,
+    counts: BTreeMap<Counted, u64>,
+    /// What whoever brings the data moves.
+    brought: BTreeMap<(Arc<str>, Seq), Payload>,
+}
+
+/// Whether a rank may wait for the size of another's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    Waits,
+    GoesOn,
+}
+
+/// Whether an act has been gone through.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gone {
+    Through,
+    NotYet,
+}
+
+/// Goes through the programs of a proposal. The machine's memory is of no use afterwards.
+pub(super) fn sizes(machine: &mut Machine<'_>) -> Result<Sizes, PlanError> {
+    let mut run = DryRun {
+        machine,
+        sizes: Sizes::default(),
+        unknown: BTreeSet::new(),
+        counts: BTreeMap::new(),
+        brought: BTreeMap::new(),
+    };
+    run.all()?;
+    Ok(run.sizes)
+}
+
+impl<'a> DryRun<'_, 'a> {
+    fn all(&mut self) -> Result<(), PlanError> {
+        let (plan, proposal) = (self.machine.plan, self.machine.proposal);
+        let mut left: Vec<(WorldRank, &'a [Enqueued], usize)> = ranks(plan.world)
+            .filter_map(|rank| Some((rank, plan.program_of(proposal, rank)?.acts.as_slice(), 0)))
+            .collect();
+        loop {
+            let mut moved = false;
+            for (rank, acts, next) in &mut left {
+                while let Some(act) = acts.get(*next)
+                    && self.act(*rank, *next, act, Patience::Waits)? == Gone::Through
+                {
+                    *next = next.saturating_add(1);
+                    moved = true;
+                }
+            }
+            left.retain(|(_, acts, next)| *next < acts.len());
+            // If all wait, the lowest does no longer.
+            match left.first_mut() {
+                None => return Ok(()),
+                Some((rank, acts, next)) if !moved => {
+                    if let Some(act) = acts.get(*next) {
+                        self.act(*rank, *next, act, Patience::GoesOn)?;
+                    }
+                    *next = next.saturating_add(1);
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn act(
+        &mut self,
+        rank: WorldRank,
+        index: usize,
+        act: &Enqueued,
+        patience: Patience,
+    ) -> Result<Gone, PlanError> {
+        let Enqueued::Step { step, .. } = act else { return Ok(Gone::Through) };
+        let Some(at) = At::of(self.machine.proposal, *step) else { return Ok(Gone::Through) };
+        let moved = match &at.step.act {
+            Act::Collective(call) => self.collective(&at, call, rank, patience)?,
+            Act::Message(message) => self.message(&at, message, rank, patience)?,
+            Act::Local(local) => Some(self.local(&at, local, rank)?),
+        };
+        let Some(moved) = moved else { return Ok(Gone::NotYet) };
+        self.sizes.moved.insert((rank, index), moved);
+        Ok(Gone::Through)
+    }
+
+    fn collective(
+        &mut self,
+        at: &At<'a>,
+        call: &CollectiveStep,
+        rank: WorldRank,
+        patience: Patience,
+    ) -> Result<Option<Moved>, PlanError> {
+        let (group, own) = at.group_of(&call.over, call.over_name.as_deref(), rank)?;
+        let name = self.sizes.communicators.name(&call.over, call.over_name.as_deref(), group);
+        let counted = (rank, name.clone(), None);
+        let key = (name, Seq::Collective(self.counts.get(&counted).copied().unwrap_or(0)));
+        let operation = operation(at, call)?;
+        let unit = layout(at, operation, group.size(), 1)?;
+        let Ok(unit_at) = unit.at(own) else { return Ok(Some(Moved::default())) };
+        let payload = if unit_at.has_input() {
+            let known = !self.unknown.contains(&(rank, call.send.clone()));
+            let buffer = known.then(|| self.machine.read(at, rank, &call.send)).transpose()?;
+            let payload = buffer.map(|buffer| {
+                let count = count_of(at, call, &unit_at, rank, &buffer)?;
+                Ok(Payload { dtype: buffer.dtype(), count })
+            });
+            payload.transpose()?
+        } else {
+            match (self.brought.get(&key), patience) {
+                (None, Patience::Waits) => return Ok(None),
+                (found, _) => found.copied(),
+            }
+        };
+        if let Some(reduction) = call.reduction {
+            self.sizes.reductions.entry(key.clone()).or_insert(reduction);
+        }
+        if unit_at.has_input()
+            && let Some(payload) = payload
+        {
+            self.brought.entry(key.clone()).or_insert(payload);
+        }
+        self.count(counted);
+        let layout = payload.map(|payload| layout(at, operation, group.size(), payload.count));
+        let layout = layout.transpose()?;
+        let mut moved = touched_by(call, layout.as_ref(), own);
+        moved.call = Some(key);
+        moved.payload = payload;
+        moved.dtype = payload.map(|payload| payload.dtype);
+        moved.leaves = match (payload, &layout) {
+            (Some(payload), _) if call.in_place() => {
+                let before = self.machine.memory.get(rank, &call.recv);
+                Some((payload.dtype, before.map_or(0, |before| before.count())))
+            }
+            // Where no output is promised, a buffer of that length is said to hold none.
+            (Some(payload), Some(layout)) => {
+                let promised = layout.each().map(|at| at.output_len()).max();
+                Some((payload.dtype, promised.unwrap_or(0)))
+            }
+            _ => None,
+        };
+        self.leave(at, rank, &call.recv, moved.leaves);
+        Ok(Some(moved))
+    }
+
+    fn message(
+        &mut self,
+        at: &At<'a>,
+        message: &MessageStep,
+        rank: WorldRank,
+        patience: Patience,
+    ) -> Result<Option<Moved>, PlanError> {
+        let Ends { group, from, to, .. } = ends(at, message, rank)?;
+        let group: &Group = group;
+        let over_name = message.over_name.as_deref();
+        let name = self.sizes.communicators.name(&message.over, over_name, group);
+        let counted = (rank, name.clone(), Some((from, to, message.direction)));
+        let number = self.counts.get(&counted).copied().unwrap_or(0);
+        let key = (name, Seq::Message { from, to, number });
+        let mut moved = Moved { call: Some(key.clone()), ..Moved::default() };
+        match message.direction {
+            Direction::Send => {
+                if !self.unknown.contains(&(rank, message.buffer.clone())) {
+                    let buffer = self.machine.read(at, rank, &message.buffer)?;
+                    let payload = Payload { dtype: buffer.dtype(), count: buffer.count() };
+                    self.brought.insert(key, payload);
+                    moved.payload = Some(payload);
+                }
+                moved.reads = sized_view(&message.buffer, moved.payload);
+            }
+            Direction::Recv => {
+                moved.payload = match (self.brought.get(&key), patience) {
+                    (None, Patience::Waits) => return Ok(None),
+                    (found, _) => found.copied(),
+                };
+                moved.writes = sized_view(&message.buffer, moved.payload);
+                moved.leaves = moved.payload.map(|payload| (payload.dtype, payload.count));
+                self.leave(at, rank, &message.buffer, moved.leaves);
+            }
+        }
+        moved.dtype = moved.payload.map(|payload| payload.dtype);
+        self.count(counted);
+        Ok(Some(moved))
+    }
+
+    fn local(
+        &mut self,
+        at: &At<'a>,
+        step: &LocalStep,
+        rank: WorldRank,
+    ) -> Result<Moved, PlanError> {
+        let reads: Vec<&str> = step.act.reads().collect();
+        let mut moved = Moved {
+            reads: reads.iter().map(|name| View::whole(*name)).collect(),
+            writes: Vec::from([View::whole(step.recv.as_str())]),
+            ..Moved::default()
+        };
+        if reads.iter().all(|name| !self.unknown.contains(&(rank, String::from(*name)))) {
+            self.machine.local(at, step, rank)?;
+            let made = self.machine.memory.get(rank, &step.recv);
+            moved.leaves = made.map(|made| (made.dtype(), made.count()));
+        }
+        moved.dtype = moved.leaves.map(|(dtype, _)| dtype);
+        self.leave(at, rank, &step.recv, moved.leaves);
+        Ok(moved)
+    }
+
+    /// Gives a buffer a size, or none that is known.
+    fn leave(&mut self, at: &At<'_>, rank: WorldRank, buffer: &str, leaves: Option<(Dtype, u64)>) {
+        let place = (rank, String::from(buffer));
+        let Some((dtype, count)) = leaves else {
+            self.unknown.insert(place);
+            return;
+        };
+        self.unknown.remove(&place);
+        let is_new = self.machine.memory.get(rank, buffer).is_none();
+        let nothing = Vector::of(dtype, count, Content::Gap(Gap::NeverRan { step: at.index }));
+        self.machine.memory.put(rank, buffer, Arc::new(nothing));
+        if is_new {
+            self.sizes.first.insert(place, (dtype, count, at.index));
+        }
+    }
+
+    fn count(&mut self, counted: Counted) {
+        let next = self.counts.entry(counted).or_default();
+        *next = next.saturating_add(1);
+    }
+}
+
+/// What a rank's call reads and writes; all of its buffers while its size is not known.
+fn touched_by(call: &CollectiveStep, layout: Option<&Layout>, own: Rank) -> Moved {
+    let at = layout.and_then(|layout| layout.at(own).ok());
+    let Some(at) = at else {
+        return Moved {
+            reads: Vec::from([View::whole(call.send.as_str())]),
+            writes: Vec::from([View::whole(call.recv.as_str())]),
+            ..Moved::default()
+        };
+    };
+    let relation = at.in_place().filter(|_| call.in_place());
+    let (input, output) = match relation {
+        Some(relation) => (relation.input, relation.output),
+        None => (0..at.input_len(), 0..at.output_len()),
+    };
+    Moved {
+        reads: view(at.has_input(), &call.send, input),
+        writes: view(at.has_output(), &call.recv, output),
+        ..Moved::default()
+    }
+}
+
+fn view(is_there: bool, buffer: &str, positions: Range<u64>) -> Vec<View> {
+    let Range { start, end } = positions;
+    let view = is_there.then(|| View { buffer: buffer.into(), start, end });
+    view.into_iter().collect()
+}
+
+fn sized_view(buffer: &str, payload: Option<Payload>) -> Vec<View> {
+    match payload {
+        Some(payload) => view(true, buffer, 0..payload.count),
+        None => Vec::from([View::whole(buffer)]),
+    }
+}
