@@ -188,6 +188,18 @@ fn a_stream_that_reads_too_early_is_a_hazard() {
 }
 
 #[test]
+fn buffers_that_do_not_fit_for_lack_of_order_are_a_report() {
+    // z is 8 long, then 4; what reads it on another stream may meet either.
+    let steps = r#"{ call = "all_gather", send = "x", recv = "z", stream = "comm" },
+        { call = "slice", send = "z", positions = "0..8", recv = "w", stream = "main" },
+        { call = "copy", send = "x", recv = "z", stream = "main" },
+        { call = "slice", send = "z", positions = "0..4", recv = "y", stream = "main" },"#;
+    let (_, evaluation, _) = evaluated(&programs(steps, steps));
+    assert!(!evaluation.reports().is_empty());
+    assert!(evaluation.reports().iter().all(|report| report.kind == Kind::Hazard));
+}
+
+#[test]
 fn a_faulty_proposal_does_no_job() {
     // y is right on both ranks, and then rank 1 calls once more, alone.
     let more = format!(r#"{REDUCE} {{ call = "all_gather", send = "x", recv = "w" }},"#);

@@ -11,7 +11,7 @@ use rankwise_topology::WorldRank;
 
 use super::calls::{Calls, Member};
 use super::{At, Machine, sizes};
-use crate::error::PlanError;
+use crate::error::{Fault, PlanError};
 use crate::memory::{Memory, ranks};
 use crate::plan::{Act, Direction, Enqueued};
 use crate::program::{Sizes, lower};
@@ -31,8 +31,14 @@ impl<'a> Machine<'a> {
         let mut done: BTreeSet<(WorldRank, u64)> = BTreeSet::new();
         for places in findings.completions.iter() {
             let places: Vec<Place> = places.collect();
-            done.extend(places.iter().map(|place| (place.rank, place.step)));
-            self.complete(&places)?;
+            match self.complete(&places) {
+                Ok(()) => done.extend(places.iter().map(|place| (place.rank, place.step))),
+                // Where nothing settles an order, buffers need not fit: the report says why.
+                Err(error) if error.kind == Fault::Limit || findings.reports.is_empty() => {
+                    return Err(error);
+                }
+                Err(_) => {}
+            }
         }
         self.leave_gaps(&sizes, &done);
         Ok(findings)

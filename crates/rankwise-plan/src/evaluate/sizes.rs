@@ -244,11 +244,11 @@ impl<'a> DryRun<'_, 'a> {
             return;
         };
         self.unknown.remove(&place);
-        let is_new = self.machine.memory.get(rank, buffer).is_none();
+        let is_new = !self.machine.plan.inputs.contains_key(buffer);
         let nothing = Vector::of(dtype, count, Content::Gap(Gap::NeverRan { step: at.index }));
         self.machine.memory.put(rank, buffer, Arc::new(nothing));
         if is_new {
-            self.sizes.first.insert(place, (dtype, count, at.index));
+            self.sizes.first.entry(place).or_insert((dtype, count, at.index));
         }
     }
 
