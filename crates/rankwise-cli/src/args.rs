@@ -82,6 +82,30 @@ pub(crate) enum Verb {
         #[arg(value_name = "FILE[#NAME]")]
         second: Option<PlanRef>,
     },
+    /// Write a verdict down so that somebody who trusts none of this can check it.
+    ///
+    /// Of one proposal: whether it satisfies its needs. Of two: whether they leave one
+    /// state.
+    Certify {
+        /// The proposal, or the first of two.
+        #[arg(value_name = "PLAN[#NAME]")]
+        first: PlanRef,
+        /// The second.
+        #[arg(value_name = "PLAN[#NAME]")]
+        second: Option<PlanRef>,
+        /// Write it into a file.
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Check a certificate from first principles.
+    Verify {
+        /// The certificate.
+        #[arg(value_name = "CERT")]
+        certificate: PathBuf,
+        /// The plan that it must be about; twice, for one that compares two plans.
+        #[arg(long = "plan", value_name = "PLAN[#NAME]")]
+        plans: Vec<PlanRef>,
+    },
     /// Put the ranks on other devices and say what moves and what breaks.
     #[command(group(ArgGroup::new("new").args(["devices", "visible", "split", "axes"]).required(true)))]
     Relabel {
@@ -155,6 +179,8 @@ impl Verb {
     /// The name, as in the schema of the answer.
     pub(crate) const fn name(&self) -> &'static str {
         match self {
+            Self::Certify { .. } => "certify",
+            Self::Verify { .. } => "verify",
             Self::Explain { .. } => "explain",
             Self::Check { .. } => "check",
             Self::Compare { .. } => "compare",

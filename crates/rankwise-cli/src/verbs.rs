@@ -1,5 +1,6 @@
 //! The verbs. Each asks the libraries one question and says their answer.
 
+mod certify;
 mod check;
 mod compare;
 mod explain;
@@ -10,6 +11,7 @@ mod relabel;
 mod run;
 mod schema;
 mod template;
+mod verify;
 
 use rankwise_topology::DeviceOrder;
 
@@ -28,6 +30,10 @@ pub(crate) fn run(verb: Verb, asked: Asked) -> Result<Answer, Failure> {
         }
         Verb::Check { plan } => check::run(asked, &plan),
         Verb::Compare { first, second } => compare::run(asked, &first, second.as_ref()),
+        Verb::Certify { first, second, out } => {
+            certify::run(asked, &first, second.as_ref(), out.as_deref())
+        }
+        Verb::Verify { certificate, plans } => verify::run(asked, &certificate, &plans),
         Verb::Relabel { plan, order, physical } => {
             relabel::run(asked, &plan, &order, numbers(physical))
         }

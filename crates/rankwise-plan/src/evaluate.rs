@@ -32,6 +32,7 @@ use calls::Calls;
 use message::Mailbox;
 
 pub(crate) use collective::{Folds, operation, parse_scalars};
+pub(crate) use local::factor;
 
 /// What a step without `over` is over, in words.
 const THE_WORLD: &str = "the world";

@@ -22,6 +22,8 @@
 //! 5. [`compare`](mod@compare) sets two proposals side by side;
 //!    [`relabel`](mod@relabel) exchanges the ranks of devices; [`judge`](mod@judge)
 //!    reads arrays that a real run left.
+//! 6. [`certify`](mod@certify) writes a verdict down so that somebody who trusts none
+//!    of this can check it.
 //!
 //! # Example
 //!
@@ -92,6 +94,7 @@ pub mod show;
 pub mod term;
 pub mod vector;
 
+pub mod certify;
 pub mod compare;
 mod equal;
 pub mod explore;

@@ -21,7 +21,7 @@ use crate::sense::Sense;
 use crate::term::Terms;
 use crate::vector::{Content, Run, Vector, side_by_side};
 use crate::wrong::{Claim, Groups, History, Scene, Wrong, owners, reordered};
-use expression::Expressions;
+pub(crate) use expression::Expressions;
 
 /// An answer that may be missing for lack of something stated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

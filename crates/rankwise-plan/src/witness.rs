@@ -6,7 +6,7 @@
 //! may still make them equal (`min(a, max(a, b))` is `a`). Then a difference is
 //! claimed only with a witness: an input for which the values differ.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use core::hash::{Hash, Hasher};
 
 use num_bigint::BigInt;
@@ -15,23 +15,82 @@ use num_traits::{One, ToPrimitive, Zero};
 use rankwise_model::{Combine, Dtype, DtypeClass, Scalar};
 
 use crate::form::{Form, PlacedForm, exact, nearest, within};
-use crate::term::Terms;
+use crate::term::{InputId, Origin, Placed, Term, TermId, Terms};
 
 /// How many random inputs are tried.
 pub const INPUTS_TRIED: u64 = 64;
+
+/// How many elements are tried as the only one that is another.
+const ELEMENTS_TRIED: usize = 16;
+
+/// One element of one contribution.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Element {
+    pub(crate) input: InputId,
+    pub(crate) origin: Origin,
+    pub(crate) position: u64,
+}
+
+/// An input for which two terms have different values.
+#[derive(Clone, Debug)]
+pub(crate) struct Witness {
+    /// The value of every element that either term reads.
+    pub(crate) given: BTreeMap<Element, BigRational>,
+    /// What the terms come to.
+    pub(crate) values: [BigRational; 2],
+}
 
 /// Whether two forms that are not written alike are known to differ.
 pub(crate) fn known_to_differ(terms: &Terms, one: PlacedForm, other: PlacedForm) -> bool {
     if is_flat(terms, one) && is_flat(terms, other) {
         return true;
     }
-    (0..INPUTS_TRIED).any(|seed| {
-        let mut draw = Draw { terms, seed, known: BTreeMap::new() };
-        match (draw.value(one), draw.value(other)) {
-            (Some(one), Some(other)) => one != other,
-            _ => false,
-        }
+    let draw = |seed| Draw { terms, how: How::Random(seed), known: BTreeMap::new() };
+    (0..INPUTS_TRIED).any(|seed| draw(seed).values([one, other]).is_some())
+}
+
+/// An input for which two terms differ, if one is found: a simple one where that does.
+pub(crate) fn witness(terms: &Terms, one: Placed, other: Placed) -> Option<Witness> {
+    let forms = [terms.forms().of(one)?, terms.forms().of(other)?];
+    let [left, right] = [one, other].map(|placed| elements(terms, placed));
+    let all: BTreeSet<&Element> = left.union(&right).collect();
+    let telling = left.symmetric_difference(&right).chain(left.intersection(&right));
+    let telling = telling.take(ELEMENTS_TRIED);
+    let single = telling.flat_map(|element| [How::OnlyOne(element), How::AllBut(element)]);
+    let random = (0..INPUTS_TRIED).map(How::Random);
+    single.chain(core::iter::once(How::Ones)).chain(random).find_map(|how| {
+        let mut draw = Draw { terms, how, known: BTreeMap::new() };
+        let values = draw.values(forms)?;
+        let given = all.iter().map(|element| {
+            let dtype = terms.identity(element.input)?.dtype;
+            Some(((*element).clone(), draw.element(dtype, element).value))
+        });
+        Some(Witness { given: given.collect::<Option<_>>()?, values })
     })
+}
+
+/// Every element that a term reads.
+fn elements(terms: &Terms, placed: Placed) -> BTreeSet<Element> {
+    let mut seen: BTreeSet<(TermId, u64)> = BTreeSet::new();
+    let mut found = BTreeSet::new();
+    let mut next = alloc::vec![placed];
+    while let Some(Placed { term, at }) = next.pop() {
+        if !seen.insert((term, at)) {
+            continue;
+        }
+        match terms.get(term) {
+            Some(Term::Atom { input, origin }) => {
+                let origin = origin.clone();
+                found.insert(Element { input: *input, origin, position: at });
+            }
+            Some(Term::Combined { parts, .. } | Term::Unnamed { parts, .. }) => {
+                next.extend(parts.iter().map(|part| part.shifted(at)));
+            }
+            Some(of) => next.extend(of.parts().map(|term| Placed { term, at })),
+            None => {}
+        }
+    }
+    found
 }
 
 /// Whether a form is one sum, one minimum or one maximum of contributions.
@@ -46,11 +105,24 @@ fn is_flat(terms: &Terms, placed: PlacedForm) -> bool {
     }
 }
 
-/// One random input, and the values it gives to forms.
+/// One input, and the values it gives to forms.
 struct Draw<'a> {
     terms: &'a Terms,
-    seed: u64,
+    how: How<'a>,
     known: BTreeMap<PlacedForm, Option<Typed>>,
+}
+
+/// What an input is like.
+#[derive(Clone, Copy)]
+enum How<'a> {
+    /// One element is 1, all others are 0.
+    OnlyOne(&'a Element),
+    /// One element is 0, all others are 1.
+    AllBut(&'a Element),
+    /// All are 1.
+    Ones,
+    /// Random, by a seed.
+    Random(u64),
 }
 
 /// An exact value; integers are within their type.
@@ -64,6 +136,13 @@ struct Typed {
 const HIGHEST_POWER: u64 = 64;
 
 impl Draw<'_> {
+    /// The values of two forms, if both have one and they differ.
+    fn values(&mut self, forms: [PlacedForm; 2]) -> Option<[BigRational; 2]> {
+        let [one, other] = forms.map(|form| self.value(form));
+        let (one, other) = (one?, other?);
+        (one != other).then_some([one.value, other.value])
+    }
+
     fn value(&mut self, placed: PlacedForm) -> Option<Typed> {
         if let Some(value) = self.known.get(&placed) {
             return value.clone();
@@ -80,7 +159,8 @@ impl Draw<'_> {
         match terms.forms().get(form)? {
             Form::Atom { input, origin } => {
                 let dtype = terms.identity(*input)?.dtype;
-                Some(self.random(dtype, &(input, origin, at)))
+                let origin = origin.clone();
+                Some(self.element(dtype, &Element { input: *input, origin, position: at }))
             }
             Form::Sum { dtype, parts } => {
                 let mut total = BigRational::zero();
@@ -120,36 +200,50 @@ impl Draw<'_> {
                 Some(Typed { value: quotient, dtype })
             }
             Form::Cast { form, to } => {
-                let Typed { value, .. } = self.value(PlacedForm { form: *form, at })?;
+                let Typed { value, dtype } = self.value(PlacedForm { form: *form, at })?;
                 let converted = match (value.is_integer(), to.is_float()) {
                     // Low bits of an integer; the nearest float; of a fraction nothing
                     // is claimed, since how it came about decides how it is cut.
-                    (true, false) => value,
+                    (true, false) => value.clone(),
                     (_, true) => exact(nearest(*to, &value)?)?,
                     (false, false) => return None,
                 };
-                Some(Typed::of(*to, converted))
+                let converted = Typed::of(*to, converted.clone());
+                // Nor of a float that the integer type does not hold.
+                let held = !dtype.is_float() || to.is_float() || converted.value == value;
+                held.then_some(converted)
             }
             Form::Times { .. } | Form::Unnamed { .. } => None,
         }
     }
 
-    /// A value that depends on the seed and on `key` alone.
-    fn random(&self, dtype: Dtype, key: &impl Hash) -> Typed {
-        let mut mixer = Mixer(self.seed);
-        key.hash(&mut mixer);
-        let bits = mixer.finish();
-        let value = match Scalar::from_bits(dtype, bits).to_integer() {
-            Some(integer) => BigInt::from(integer),
-            // A float stands for a real number: some whole number of either sign that
-            // the type holds.
-            None => {
-                let DtypeClass::Float { precision } = dtype.class() else { return zero(dtype) };
-                BigInt::from(bits.cast_signed() >> 63_u32.saturating_sub(precision))
-            }
-        };
-        Typed { value: BigRational::from_integer(value), dtype }
+    /// The value of an element, which depends on the draw and on the element alone.
+    fn element(&self, dtype: Dtype, element: &Element) -> Typed {
+        let one = |is: bool| if is { Typed { value: One::one(), dtype } } else { zero(dtype) };
+        match self.how {
+            How::OnlyOne(only) => one(only == element),
+            How::AllBut(but) => one(but != element),
+            How::Ones => one(true),
+            How::Random(seed) => random(seed, dtype, element),
+        }
     }
+}
+
+/// A value that depends on the seed and on the element alone.
+fn random(seed: u64, dtype: Dtype, element: &Element) -> Typed {
+    let mut mixer = Mixer(seed);
+    element.hash(&mut mixer);
+    let bits = mixer.finish();
+    let value = match Scalar::from_bits(dtype, bits).to_integer() {
+        Some(integer) => BigInt::from(integer),
+        // A float stands for a real number: some whole number of either sign that
+        // the type holds.
+        None => {
+            let DtypeClass::Float { precision } = dtype.class() else { return zero(dtype) };
+            BigInt::from(bits.cast_signed() >> 63_u32.saturating_sub(precision))
+        }
+    };
+    Typed { value: BigRational::from_integer(value), dtype }
 }
 
 fn zero(dtype: Dtype) -> Typed {

@@ -164,6 +164,12 @@ fn constant(at: &At<'_>, (over, under): &(String, String)) -> Result<BigRational
     Ok(over / under)
 }
 
+/// The factor of a [`LocalAct::Scale`], exactly, if it is one.
+pub(crate) fn factor((over, under): &(String, String)) -> Option<BigRational> {
+    let (over, under) = (decimal(over)?, decimal(under)?);
+    (!under.is_zero()).then(|| over / under)
+}
+
 /// A plain decimal number (`12`, `-0.125`), exactly.
 fn decimal(text: &str) -> Option<BigRational> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));

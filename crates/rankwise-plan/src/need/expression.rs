@@ -18,7 +18,7 @@ use crate::term::Terms;
 use crate::vector::{Content, Vector, side_by_side};
 
 /// Evaluates expressions for one plan; what does not depend on the reader is kept.
-pub(super) struct Expressions<'a> {
+pub(crate) struct Expressions<'a> {
     plan: &'a Plan,
     origins: Origins,
     world: Partition,
@@ -28,13 +28,13 @@ pub(super) struct Expressions<'a> {
 }
 
 impl<'a> Expressions<'a> {
-    pub(super) fn new(plan: &'a Plan) -> Self {
+    pub(crate) fn new(plan: &'a Plan) -> Self {
         let world = Partition::whole(World::new(plan.world));
         Self { plan, origins: Origins::of(plan), world, known: BTreeMap::new(), need: 0 }
     }
 
     /// What `expr`, of need number `need`, stands for where `reader` reads it.
-    pub(super) fn vector(
+    pub(crate) fn vector(
         &mut self,
         terms: &mut Terms,
         need: usize,
