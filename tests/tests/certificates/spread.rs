@@ -28,16 +28,6 @@ pub(crate) struct Case {
     pub(crate) certificate: Certificate,
 }
 
-fn needs(name: &'static str, text: &str) -> Case {
-    let certificate = of_needs(text).unwrap_or_else(|why| panic!("{name}: {why}"));
-    Case { name, certificate }
-}
-
-fn states(name: &'static str, text: &str) -> Case {
-    let certificate = of_states(text).unwrap_or_else(|why| panic!("{name}: {why}"));
-    Case { name, certificate }
-}
-
 /// Three ranks on devices, an input of six elements, some steps, and a need of `y`.
 fn three(dtype: &str, steps: &str, on: &str, holds: &str) -> String {
     format!(
@@ -51,196 +41,194 @@ fn three(dtype: &str, steps: &str, on: &str, holds: &str) -> String {
     )
 }
 
+/// Two ranks on devices, two inputs, and two proposals that leave `y`.
+fn two(one: &str, other: &str) -> String {
+    format!(
+        r#"
+        format = 1
+        group.devices = ["A", "B"]
+        input.x = {{ dtype = "i32", count = 4, meaning = "gradient" }}
+        input.p = {{ dtype = "i32", count = 4, meaning = "parameter" }}
+        proposal.one.step = [{one}]
+        proposal.other.step = [{other}]
+        proposal.one.outputs = ["y"]
+        "#
+    )
+}
+
 const EVERY: &str = "\"every rank\"";
 const SECOND: &str = "{ rank = 1 }";
 
-/// One certificate of each kind, and of each collective in and out of place.
-pub(crate) fn cases() -> Vec<Case> {
-    let int = |steps, on, holds| three("i32", steps, on, holds);
-    let float = |steps, holds| three("f32", steps, EVERY, holds);
-    let mut cases = vec![
-        needs(
-            "all_reduce",
-            &int(r#"{ call = "all_reduce", op = "sum", send = "x", recv = "y" }"#, EVERY, "sum(x)"),
-        ),
-        needs(
-            "all_reduce in place",
-            &int(
-                r#"{ call = "copy", send = "x", recv = "y" },
-                   { call = "all_reduce", op = "prod", send = "y", recv = "y" }"#,
-                EVERY,
-                "prod(x)",
-            ),
-        ),
-        needs(
-            "reduce",
-            &int(
-                r#"{ call = "reduce", op = "max", root = 1, send = "x", recv = "y" }"#,
-                SECOND,
-                "max(x)",
-            ),
-        ),
-        needs(
-            "reduce, elsewhere",
-            &int(
-                r#"{ call = "reduce", op = "min", root = 0, send = "x", recv = "y" }"#,
-                SECOND,
-                "min(x)",
-            ),
-        ),
-        needs(
-            "broadcast",
-            &int(r#"{ call = "broadcast", root = 2, send = "x", recv = "y" }"#, EVERY, "x@C"),
-        ),
-        needs(
-            "all_gather",
-            &int(r#"{ call = "all_gather", send = "x", recv = "y" }"#, EVERY, "gather(x)"),
-        ),
-        needs(
-            "all_gather in place",
-            &int(
-                r#"{ call = "reduce_scatter", op = "sum", send = "x", recv = "s" },
-                   { call = "all_gather", send = "s", recv = "y" },
-                   { call = "all_gather", send = "y", recv = "y" }"#,
-                EVERY,
-                "sum(x)",
-            ),
-        ),
-        needs(
-            "reduce_scatter",
-            &int(
-                r#"{ call = "reduce_scatter", op = "avg", send = "x", recv = "y" }"#,
-                EVERY,
-                "shard(avg(x))",
-            ),
-        ),
-        needs(
-            "reduce_scatter in place",
-            &int(
-                r#"{ call = "copy", send = "x", recv = "y" },
-                   { call = "reduce_scatter", op = "sum", send = "y", recv = "y" }"#,
-                SECOND,
-                "sum(x)",
-            ),
-        ),
-        needs(
-            "all_to_all",
-            &int(
-                r#"{ call = "all_to_all", send = "x", recv = "y" }"#,
-                SECOND,
-                "concat(x@A[2..4], x@B[2..4], x@C[2..4])",
-            ),
-        ),
-        needs(
-            "gather",
-            &int(r#"{ call = "gather", root = 1, send = "x", recv = "y" }"#, SECOND, "gather(x)"),
-        ),
-        needs(
-            "scatter",
-            &int(r#"{ call = "scatter", root = 2, send = "x", recv = "y" }"#, EVERY, "shard(x@C)"),
-        ),
-        needs(
-            "scatter in place, to the wrong rank",
-            &int(
-                r#"{ call = "copy", send = "x", recv = "y" },
-                   { call = "scatter", root = 2, send = "y", recv = "y" }"#,
-                SECOND,
-                "shard(x@C, 0)",
-            ),
-        ),
-        needs(
-            "originals gathered",
-            &int(r#"{ call = "all_gather", send = "x", recv = "y" }"#, EVERY, "sum(x)"),
-        ),
-        needs(
-            "summed twice",
-            &int(
-                r#"{ call = "all_reduce", op = "sum", send = "x", recv = "t" },
-                   { call = "all_reduce", op = "sum", send = "t", recv = "y" }"#,
-                EVERY,
-                "sum(x)",
-            ),
-        ),
-        needs(
-            "another type",
-            &int(
-                r#"{ call = "all_reduce", op = "sum", send = "x", recv = "t" },
-                   { call = "cast", dtype = "i64", send = "t", recv = "y" }"#,
-                EVERY,
-                "sum(x)",
-            ),
-        ),
-        needs(
-            "a float average",
-            &float(r#"{ call = "all_reduce", op = "avg", send = "x", recv = "y" }"#, "avg(x)"),
-        ),
-        needs(
-            "a float sum, scaled",
-            &float(
-                r#"{ call = "all_reduce", op = "sum", send = "x", recv = "t" },
-                   { call = "scale", by = "1/3", send = "t", recv = "y" }"#,
-                "avg(x)",
-            ),
-        ),
-        needs(
-            "a pre-multiplied sum",
-            &float(
-                r#"{ call = "all_reduce", op = "premul", scalars = ["0.5", "0.25", "0.1"], send = "x", recv = "y" }"#,
-                "premul(x, 0.5, 0.25, 0.1)",
-            ),
-        ),
-        needs(
-            "a sum where an average is needed",
-            &float(r#"{ call = "all_reduce", op = "sum", send = "x", recv = "y" }"#, "avg(x)"),
-        ),
-        needs(
-            "narrowed before it is summed",
-            &float(
-                r#"{ call = "cast", dtype = "bf16", send = "x", recv = "n" },
-                   { call = "all_reduce", op = "sum", send = "n", recv = "t" },
-                   { call = "cast", dtype = "f32", send = "t", recv = "y" }"#,
-                "sum(x)",
-            ),
-        ),
-        needs(
-            "256 times in u8",
-            &three(
-                "u8",
-                r#"{ call = "scale", by = "256", send = "x", recv = "t" },
-                   { call = "fold", op = "sum", send = ["t", "x"], recv = "y" }"#,
-                EVERY,
-                "x",
-            ),
-        ),
-    ];
-    cases.extend(larger());
-    cases
-}
+/// Name, element type, steps, who needs, and what: every collective, and arithmetic.
+type OfThree = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
-/// Messages, groups, several needs, and comparisons.
-fn larger() -> Vec<Case> {
-    let two = |steps: [&str; 2], rest: &str| {
-        format!(
-            r#"
-            format = 1
-            group.devices = ["A", "B"]
-            input.x = {{ dtype = "i32", count = 4, meaning = "gradient" }}
-            input.p = {{ dtype = "i32", count = 4, meaning = "parameter" }}
-            proposal.one.step = [{}]
-            proposal.other.step = [{}]
-            {rest}
-            "#,
-            steps[0], steps[1]
-        )
-    };
-    let whole = r#"{ call = "all_reduce", op = "sum", send = "x", recv = "y" }"#;
-    let sharded = r#"{ call = "reduce_scatter", op = "sum", send = "x", recv = "s" },
-                     { call = "all_gather", send = "s", recv = "y" }"#;
-    let outputs = "proposal.one.outputs = [\"y\"]";
-    vec![
-        needs(
-            "a message and a local fold",
-            r#"
+const OF_THREE: &[OfThree] = &[
+    (
+        "all_reduce",
+        "i32",
+        r#"{ call = "all_reduce", op = "sum", send = "x", recv = "y" }"#,
+        EVERY,
+        "sum(x)",
+    ),
+    (
+        "all_reduce in place",
+        "i32",
+        r#"{ call = "copy", send = "x", recv = "y" },
+           { call = "all_reduce", op = "prod", send = "y", recv = "y" }"#,
+        EVERY,
+        "prod(x)",
+    ),
+    (
+        "reduce",
+        "i32",
+        r#"{ call = "reduce", op = "max", root = 1, send = "x", recv = "y" }"#,
+        SECOND,
+        "max(x)",
+    ),
+    (
+        "reduce, elsewhere",
+        "i32",
+        r#"{ call = "reduce", op = "min", root = 0, send = "x", recv = "y" }"#,
+        SECOND,
+        "min(x)",
+    ),
+    (
+        "broadcast",
+        "i32",
+        r#"{ call = "broadcast", root = 2, send = "x", recv = "y" }"#,
+        EVERY,
+        "x@C",
+    ),
+    ("all_gather", "i32", r#"{ call = "all_gather", send = "x", recv = "y" }"#, EVERY, "gather(x)"),
+    (
+        "all_gather in place",
+        "i32",
+        r#"{ call = "reduce_scatter", op = "sum", send = "x", recv = "s" },
+           { call = "all_gather", send = "s", recv = "y" },
+           { call = "all_gather", send = "y", recv = "y" }"#,
+        EVERY,
+        "sum(x)",
+    ),
+    (
+        "reduce_scatter",
+        "i32",
+        r#"{ call = "reduce_scatter", op = "avg", send = "x", recv = "y" }"#,
+        EVERY,
+        "shard(avg(x))",
+    ),
+    (
+        "reduce_scatter in place",
+        "i32",
+        r#"{ call = "copy", send = "x", recv = "y" },
+           { call = "reduce_scatter", op = "sum", send = "y", recv = "y" }"#,
+        SECOND,
+        "sum(x)",
+    ),
+    (
+        "all_to_all",
+        "i32",
+        r#"{ call = "all_to_all", send = "x", recv = "y" }"#,
+        SECOND,
+        "concat(x@A[2..4], x@B[2..4], x@C[2..4])",
+    ),
+    (
+        "gather",
+        "i32",
+        r#"{ call = "gather", root = 1, send = "x", recv = "y" }"#,
+        SECOND,
+        "gather(x)",
+    ),
+    (
+        "scatter",
+        "i32",
+        r#"{ call = "scatter", root = 2, send = "x", recv = "y" }"#,
+        EVERY,
+        "shard(x@C)",
+    ),
+    (
+        "scatter in place, to the wrong rank",
+        "i32",
+        r#"{ call = "copy", send = "x", recv = "y" },
+           { call = "scatter", root = 2, send = "y", recv = "y" }"#,
+        SECOND,
+        "shard(x@C, 0)",
+    ),
+    (
+        "originals gathered",
+        "i32",
+        r#"{ call = "all_gather", send = "x", recv = "y" }"#,
+        EVERY,
+        "sum(x)",
+    ),
+    (
+        "summed twice",
+        "i32",
+        r#"{ call = "all_reduce", op = "sum", send = "x", recv = "t" },
+           { call = "all_reduce", op = "sum", send = "t", recv = "y" }"#,
+        EVERY,
+        "sum(x)",
+    ),
+    (
+        "another type",
+        "i32",
+        r#"{ call = "all_reduce", op = "sum", send = "x", recv = "t" },
+           { call = "cast", dtype = "i64", send = "t", recv = "y" }"#,
+        EVERY,
+        "sum(x)",
+    ),
+    (
+        "a float average",
+        "f32",
+        r#"{ call = "all_reduce", op = "avg", send = "x", recv = "y" }"#,
+        EVERY,
+        "avg(x)",
+    ),
+    (
+        "a float sum, scaled",
+        "f32",
+        r#"{ call = "all_reduce", op = "sum", send = "x", recv = "t" },
+           { call = "scale", by = "1/3", send = "t", recv = "y" }"#,
+        EVERY,
+        "avg(x)",
+    ),
+    (
+        "a pre-multiplied sum",
+        "f32",
+        r#"{ call = "all_reduce", op = "premul", scalars = ["0.5", "0.25", "0.1"], send = "x", recv = "y" }"#,
+        EVERY,
+        "premul(x, 0.5, 0.25, 0.1)",
+    ),
+    (
+        "a sum where an average is needed",
+        "f32",
+        r#"{ call = "all_reduce", op = "sum", send = "x", recv = "y" }"#,
+        EVERY,
+        "avg(x)",
+    ),
+    (
+        "narrowed before it is summed",
+        "f32",
+        r#"{ call = "cast", dtype = "bf16", send = "x", recv = "n" },
+           { call = "all_reduce", op = "sum", send = "n", recv = "t" },
+           { call = "cast", dtype = "f32", send = "t", recv = "y" }"#,
+        EVERY,
+        "sum(x)",
+    ),
+    (
+        "256 times in u8",
+        "u8",
+        r#"{ call = "scale", by = "256", send = "x", recv = "t" },
+           { call = "fold", op = "sum", send = ["t", "x"], recv = "y" }"#,
+        EVERY,
+        "x",
+    ),
+];
+
+/// Name and whole plan: messages, groups, several needs.
+const WHOLE_PLANS: &[(&str, &str)] = &[
+    (
+        "a message and a local fold",
+        r#"
             format = 1
             group.ranks = 2
             input.x = { dtype = "i64", count = 3 }
@@ -253,10 +241,10 @@ fn larger() -> Vec<Case> {
             ]
             need = [{ on = { rank = 1 }, buffer = "y", positions = "0..2", holds = "sum(x)[0..2]" }]
             "#,
-        ),
-        needs(
-            "groups of a mesh",
-            r#"
+    ),
+    (
+        "groups of a mesh",
+        r#"
             format = 1
             group.ranks = 4
             mesh = { axes = ["node", "gpu"], shape = [2, 2] }
@@ -271,10 +259,10 @@ fn larger() -> Vec<Case> {
                 { on = { rank = 3 }, buffer = "s", holds = "sum(x)[2..4]" },
             ]
             "#,
-        ),
-        needs(
-            "averages of integer averages",
-            r#"
+    ),
+    (
+        "averages of integer averages",
+        r#"
             format = 1
             group.ranks = 4
             mesh = { axes = ["node", "gpu"], shape = [2, 2] }
@@ -285,10 +273,10 @@ fn larger() -> Vec<Case> {
             ]
             need = [{ on = { rank = 2 }, buffer = "y", holds = "avg(x)" }]
             "#,
-        ),
-        needs(
-            "one need of two",
-            r#"
+    ),
+    (
+        "one need of two",
+        r#"
             format = 1
             group = { devices = ["A", "A"], sharing = "shared" }
             input.x = { dtype = "u8", count = 2, meaning = "gradient" }
@@ -303,48 +291,55 @@ fn larger() -> Vec<Case> {
                 { on = "every rank", buffer = "y", holds = "gather(x)" },
             ]
             "#,
-        ),
-        states("the same sum", &two([whole, sharded], outputs)),
-        states(
-            "a repeated contribution under max",
-            &two(
-                [
-                    r#"{ call = "all_reduce", op = "max", send = "x", recv = "y" }"#,
-                    r#"{ call = "all_reduce", op = "max", send = "x", recv = "t" },
-                       { call = "all_reduce", op = "max", send = "t", recv = "y" }"#,
-                ],
-                outputs,
-            ),
-        ),
-        states(
-            "all-to-all and a local sum",
-            &two(
-                [
-                    r#"{ call = "reduce_scatter", op = "sum", send = "x", recv = "y" }"#,
-                    r#"{ call = "all_to_all", send = "x", recv = "t" },
-                       { call = "slice", positions = "0..2", send = "t", recv = "a" },
-                       { call = "slice", positions = "2..4", send = "t", recv = "b" },
-                       { call = "fold", op = "sum", send = ["a", "b"], recv = "y" }"#,
-                ],
-                outputs,
-            ),
-        ),
-        states(
-            "gradients and parameters",
-            &two(
-                [
-                    r#"{ call = "all_gather", send = "x", recv = "y" }"#,
-                    r#"{ call = "all_gather", send = "p", recv = "y" }"#,
-                ],
-                outputs,
-            ),
-        ),
-        states(
-            "nothing on one side",
-            &two(
-                [whole, r#"{ call = "reduce", op = "sum", root = 0, send = "x", recv = "y" }"#],
-                outputs,
-            ),
-        ),
-    ]
+    ),
+];
+
+const WHOLE: &str = r#"{ call = "all_reduce", op = "sum", send = "x", recv = "y" }"#;
+
+/// Name and the steps of both proposals.
+const PAIRS: &[(&str, &str, &str)] = &[
+    (
+        "the same sum",
+        WHOLE,
+        r#"{ call = "reduce_scatter", op = "sum", send = "x", recv = "s" },
+           { call = "all_gather", send = "s", recv = "y" }"#,
+    ),
+    (
+        "a repeated contribution under max",
+        r#"{ call = "all_reduce", op = "max", send = "x", recv = "y" }"#,
+        r#"{ call = "all_reduce", op = "max", send = "x", recv = "t" },
+           { call = "all_reduce", op = "max", send = "t", recv = "y" }"#,
+    ),
+    (
+        "all-to-all and a local sum",
+        r#"{ call = "reduce_scatter", op = "sum", send = "x", recv = "y" }"#,
+        r#"{ call = "all_to_all", send = "x", recv = "t" },
+           { call = "slice", positions = "0..2", send = "t", recv = "a" },
+           { call = "slice", positions = "2..4", send = "t", recv = "b" },
+           { call = "fold", op = "sum", send = ["a", "b"], recv = "y" }"#,
+    ),
+    (
+        "gradients and parameters",
+        r#"{ call = "all_gather", send = "x", recv = "y" }"#,
+        r#"{ call = "all_gather", send = "p", recv = "y" }"#,
+    ),
+    (
+        "nothing on one side",
+        WHOLE,
+        r#"{ call = "reduce", op = "sum", root = 0, send = "x", recv = "y" }"#,
+    ),
+];
+
+/// One certificate of each.
+pub(crate) fn cases() -> Vec<Case> {
+    let case = |name: &'static str, made: Result<Certificate, NoCertificate>| {
+        let certificate = made.unwrap_or_else(|why| panic!("{name}: {why}"));
+        Case { name, certificate }
+    };
+    let of_three = OF_THREE.iter().map(|(name, dtype, steps, on, holds)| {
+        case(name, of_needs(&three(dtype, steps, on, holds)))
+    });
+    let whole = WHOLE_PLANS.iter().map(|(name, plan)| case(name, of_needs(plan)));
+    let pairs = PAIRS.iter().map(|(name, one, other)| case(name, of_states(&two(one, other))));
+    of_three.chain(whole).chain(pairs).collect()
 }

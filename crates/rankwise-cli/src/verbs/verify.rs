@@ -58,12 +58,11 @@ pub(crate) fn run(asked: Asked, file: &Path, plans: &[PlanRef]) -> Result<Answer
         Ok(verified) => {
             page.verdict(exit, &format!("{name}: verified: {}", told(verified)));
             page.item("sense: ", verified.sense.name());
-            match data.plans.as_slice() {
-                [] => page.item("plan: ", "not held against a plan: --plan does that"),
-                plans => {
-                    page.item("plan: ", &format!("the job is that of {}", plans.join(" and ")))
-                }
-            }
+            let held = match data.plans.as_slice() {
+                [] => "not held against one: --plan does that".to_owned(),
+                plans => format!("the job is that of {}", plans.join(" and ")),
+            };
+            page.item("plan: ", &held);
         }
         Err(why) => page.verdict(exit, &format!("{name}: rejected: {why}")),
     })
@@ -107,7 +106,11 @@ fn elsewhere(
         (plans, proposals) => {
             let (found, expected) = (plans.len(), proposals.len());
             let found = format!("--plan {found} times for {expected} proposals");
-            return Err(Unusable::usage(found, "one plan without a name, or one for each proposal").into());
+            return Err(Unusable::usage(
+                found,
+                "one plan without a name, or one for each proposal",
+            )
+            .into());
         }
     };
     let (_, made) = make(asked, &first, second.as_ref())?;

@@ -1,6 +1,7 @@
 //! The job of a certificate: sides, needs, and what equal states hold.
 
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -27,6 +28,11 @@ pub(super) fn side(
     proposal: &Proposal,
     evaluation: &Evaluation,
 ) -> Result<Value, NoCertificate> {
+    // What is carried out again is an order that was; that there is one is not shown.
+    if let [first, ..] = evaluation.reports() {
+        let what = format!("programs that do not run to their end: {first}");
+        return Err(NoCertificate::not_expressed(what));
+    }
     let inputs = plan.inputs.values().map(|input| {
         let attached = match input.attached {
             Attachment::Device => "device",
