@@ -137,7 +137,11 @@ impl Instance {
         if matches!(self.standing, Standing::Open) {
             if !same_names || !same_members || !self.first.agrees_with(signature) {
                 self.standing = Standing::Frozen;
-            } else if self.missing == 0 {
+            } else if self.first.payload().is_none() {
+                // A size that is known is what the others are compared with.
+                self.first = *signature;
+            }
+            if self.standing == Standing::Open && self.missing == 0 {
                 self.standing = Standing::Agreed;
             }
         }

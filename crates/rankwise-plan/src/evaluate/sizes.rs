@@ -165,8 +165,10 @@ impl<'a> DryRun<'_, 'a> {
             }
             // Where no output is promised, a buffer of that length is said to hold none.
             (Some(payload), Some(layout)) => {
-                let promised = layout.each().map(|at| at.output_len()).max();
-                Some((payload.dtype, promised.unwrap_or(0)))
+                // The root's, where only it has one; else everybody's.
+                let holder = operation.root().filter(|_| !unit_at.has_output()).unwrap_or(own);
+                let promised = layout.at(holder).map_or(0, |at| at.output_len());
+                Some((payload.dtype, promised))
             }
             _ => None,
         };

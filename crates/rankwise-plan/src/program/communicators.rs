@@ -2,16 +2,28 @@
 
 use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
-use rankwise_topology::{Group, Partition};
+use rankwise_topology::{Group, Partition, WorldRank};
 
 use crate::words;
 
 /// The communicators of a proposal's calls.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Communicators(BTreeMap<Arc<str>, Group>);
+pub(crate) struct Communicators {
+    groups: BTreeMap<Arc<str>, Group>,
+    /// The same by first member and size: every call of every rank asks.
+    known: BTreeMap<(Option<WorldRank>, u32), Vec<Known>>,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    over_name: Option<String>,
+    group: Group,
+    name: Arc<str>,
+}
 
 impl Communicators {
     /// The name of a group of a partition: `tp[1]` where that has several, `tp` where it
@@ -22,29 +34,36 @@ impl Communicators {
         over_name: Option<&str>,
         group: &Group,
     ) -> Arc<str> {
-        let whole = Group::whole(group.world()) == *group;
-        let name = match (over_name, over.groups()) {
-            (Some(name), [_]) => name.to_string(),
-            (Some(name), groups) => {
-                let first = group.members().first();
-                let at = groups.iter().position(|other| other.members().first() == first);
-                format!("{name}[{}]", at.unwrap_or(0))
-            }
-            (None, _) if whole => words::WORLD.to_string(),
-            (None, _) => group.to_string(),
-        };
-        let name: Arc<str> = name.into();
-        match self.0.get_key_value(&name) {
-            Some((known, _)) => known.clone(),
-            None => {
-                self.0.insert(name.clone(), group.clone());
-                name
-            }
+        let key = (group.members().first().copied(), group.size().get());
+        let alike = self.known.entry(key).or_default();
+        let found = alike
+            .iter()
+            .find(|known| known.over_name.as_deref() == over_name && known.group == *group);
+        if let Some(known) = found {
+            return known.name.clone();
         }
+        let name: Arc<str> = named(over, over_name, group).into();
+        self.groups.insert(name.clone(), group.clone());
+        let over_name = over_name.map(String::from);
+        alike.push(Known { over_name, group: group.clone(), name: name.clone() });
+        name
     }
 
     /// All of them, by name.
     pub(crate) fn into_groups(self) -> impl Iterator<Item = (Arc<str>, Group)> {
-        self.0.into_iter()
+        self.groups.into_iter()
+    }
+}
+
+fn named(over: &Partition, over_name: Option<&str>, group: &Group) -> String {
+    match (over_name, over.groups()) {
+        (Some(name), [_]) => name.to_string(),
+        (Some(name), groups) => {
+            let first = group.members().first();
+            let at = groups.iter().position(|other| other.members().first() == first);
+            format!("{name}[{}]", at.unwrap_or(0))
+        }
+        (None, _) if Group::whole(group.world()) == *group => words::WORLD.to_string(),
+        (None, _) => group.to_string(),
     }
 }
