@@ -21,6 +21,7 @@ mod held;
 mod needs;
 mod order;
 mod payloads;
+mod repairs;
 mod steps;
 
 mod envelope;

@@ -53,13 +53,13 @@
 //! are alike). Else the placements are counted, cluster by cluster of devices that share
 //! a relation. Where a limit stops any of this, the figure is *at least*.
 
-mod count;
-mod demand;
+pub(crate) mod count;
+pub(crate) mod demand;
 mod exchange;
 mod permuted;
-mod relation;
+pub(crate) mod relation;
 mod symmetry;
-mod table;
+pub(crate) mod table;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -71,7 +71,7 @@ use rankwise_topology::Permutation;
 
 use crate::error::PlanError;
 use crate::evaluate::evaluate;
-use crate::need::{NeedsReport, judge_needs};
+use crate::need::{Answer, NeedsReport, judge_needs};
 use crate::plan::{Plan, Proposal};
 use crate::relabel::RelabelError;
 use crate::term::Terms;
@@ -220,7 +220,8 @@ pub fn explore(plan: &Plan, proposal: &Proposal) -> Result<Exploration, ExploreE
     let evaluation = evaluate(plan, proposal, &mut terms)?;
     let needs = judge_needs(plan, proposal, &evaluation, &mut terms)?;
     let mut judge = Tables::new(plan, proposal)?;
-    let tables = judge.of(plan, &needs);
+    let satisfied = needs.needs.iter().filter(|need| need.answer == Answer::Yes);
+    let tables = judge.of(plan, satisfied.filter_map(|report| plan.needs.get(report.need)));
     let points = plan.world.get();
 
     let strict = Relations::of(points, tables.iter().map(|table| &table.good));

@@ -20,8 +20,9 @@
 //! 4. [`need`] judges what a consumer finds, [`wrong`] names what is wrong with it, and
 //!    [`sense`](mod@sense) says in which sense equal terms are equal.
 //! 5. [`compare`](mod@compare) sets two proposals side by side;
-//!    [`relabel`](mod@relabel) exchanges the ranks of devices; [`judge`](mod@judge)
-//!    reads arrays that a real run left.
+//!    [`relabel`](mod@relabel) exchanges the ranks of devices; [`explore`](mod@explore)
+//!    says which exchanges are harmless, and [`repair`] mends one that is not;
+//!    [`judge`](mod@judge) reads arrays that a real run left.
 //! 6. [`certify`](mod@certify) writes a verdict down so that somebody who trusts none
 //!    of this can check it.
 //!
@@ -101,6 +102,7 @@ pub mod explore;
 pub mod judge;
 pub mod need;
 pub mod relabel;
+pub mod repair;
 pub mod sense;
 pub mod surface;
 pub mod template;

@@ -7,6 +7,7 @@ use rankwise_plan::explore::{
 use rankwise_plan::need::{NeedReport, NeedsAnswer};
 use rankwise_plan::plan::{Plan, Proposal};
 use rankwise_plan::relabel::Effect;
+use rankwise_plan::repair::{Repair, repairs, satisfied};
 use rankwise_topology::{DeviceOrder, Permutation};
 use serde::Serialize;
 
@@ -18,6 +19,7 @@ use crate::load::Loaded;
 use crate::needs;
 use crate::order::{NoOrder, Order, cycles, place_name};
 use crate::page::Page;
+use crate::repairs;
 use crate::steps;
 use crate::table::Table;
 
@@ -30,6 +32,9 @@ struct Explored<'a> {
     kinds_left: usize,
     /// The permutation that was asked about.
     asked: Option<(Permutation, Permuted)>,
+    /// Repairs of the order that was asked about or, without one, of the plan's own map;
+    /// `None` where nothing is broken.
+    repairs: Option<Vec<Repair>>,
 }
 
 /// Explores one proposal, or all; with an `order` of the devices, also what that does.
@@ -102,8 +107,19 @@ impl<'a> Explored<'a> {
             }
             None => None,
         };
+        let answers = found.needs.needs.iter().map(|need| need.answer);
+        let repairs = match &asked {
+            Some((_, permuted)) if permuted.harm() == Harm::Breaks && permuted.after.is_ok() => {
+                Some(repairs(&permuted.plan, proposal, &satisfied(answers))?)
+            }
+            None if found.needs.answer() == NeedsAnswer::NotSatisfied => {
+                let all: Vec<usize> = (0..plan.needs.len()).collect();
+                Some(repairs(plan, proposal, &all)?)
+            }
+            _ => None,
+        };
         let (exchanges, kinds_left) = (judged.judged, judged.kinds_left);
-        Ok(Self { plan, proposal, found, exchanges, kinds_left, asked })
+        Ok(Self { plan, proposal, found, exchanges, kinds_left, asked, repairs })
     }
 
     fn exit(&self) -> Exit {
@@ -179,6 +195,14 @@ impl<'a> Explored<'a> {
         if self.asked.is_none() {
             self.table(page);
         }
+        if let Some(repairs) = &self.repairs {
+            repairs::compose(page, self.broken_plan(), repairs);
+        }
+    }
+
+    /// The plan that the repairs are of.
+    fn broken_plan(&self) -> &Plan {
+        self.asked.as_ref().map_or(self.plan, |(_, permuted)| &permuted.plan)
     }
 
     /// The symmetry group, and how the harmless permutations lie to it.
@@ -316,6 +340,7 @@ impl<'a> Explored<'a> {
                 })
                 .collect(),
             kinds_of_pairs_left_out: self.kinds_left,
+            repairs: self.repairs.as_ref().map(|all| repairs::data(self.broken_plan(), all)),
             needs: needs::data(self.plan, &found.needs),
         }
     }
@@ -430,6 +455,7 @@ struct ProposalData {
     asked: Option<AskedData>,
     exchanges: Vec<ExchangeData>,
     kinds_of_pairs_left_out: usize,
+    repairs: Option<Vec<repairs::RepairData>>,
     needs: needs::NeedsData,
 }
 

@@ -110,3 +110,25 @@ fn an_order_that_makes_no_sense_is_refused(#[case] order: &[&str], #[case] reaso
     assert_eq!(ran.status, 2, "{}", ran.stdout);
     assert!(ran.stderr.contains(reason), "{}", ran.stderr);
 }
+
+/// What mends the mission's relabelling: two elements to A, or all four to both ranks.
+#[test]
+fn repairs_come_with_their_payloads() {
+    let plan = "examples/plans/first-shard-on-a.toml";
+    let ran = rankwise(["explore", plan, "--devices", "B,A", "--json"]);
+    let envelope = ran.envelope("explore");
+    let repairs = envelope["data"]["proposals"][0]["repairs"].as_array().unwrap();
+    let told: Vec<_> = repairs
+        .iter()
+        .map(|repair| {
+            let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+            (text(&repair["kind"]), text(&repair["output_payload"]["bytes"]))
+        })
+        .collect();
+    let expected = [("map", "0"), ("index", "0"), ("messages", "8"), ("gather", "32")];
+    assert_eq!(told, expected.map(|(kind, bytes)| (kind.to_owned(), bytes.to_owned())));
+    assert!(repairs.iter().all(|repair| repair["rechecked"] == "every need satisfied"));
+    // Nothing is broken, so nothing is mended.
+    let whole = rankwise(["explore", plan, "--json"]).envelope("explore");
+    assert!(whole["data"]["proposals"][0]["repairs"].is_null());
+}

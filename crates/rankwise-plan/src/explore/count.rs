@@ -62,7 +62,11 @@ fn rest(points: u32, taken: usize) -> usize {
 }
 
 /// The ranks that a device may have beside those that are fixed, relation by relation.
-fn candidates(relations: &Relations, fixed: &BTreeMap<u32, u32>, variable: u32) -> BTreeSet<u32> {
+pub(crate) fn candidates(
+    relations: &Relations,
+    fixed: &BTreeMap<u32, u32>,
+    variable: u32,
+) -> BTreeSet<u32> {
     let taken: BTreeSet<u32> = fixed.values().copied().collect();
     let mut left: Option<BTreeSet<u32>> = None;
     for relation in relations.relations() {

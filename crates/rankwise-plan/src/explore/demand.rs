@@ -11,27 +11,27 @@ use crate::memory::ranks;
 use crate::plan::{Act, At, Expr, ExprKind, Need, On, Plan, Proposal};
 
 /// The devices of a plan, by rank; empty if it states none.
-pub(super) fn devices(plan: &Plan) -> Vec<String> {
+pub(crate) fn devices(plan: &Plan) -> Vec<String> {
     ranks(plan.world).filter_map(|rank| plan.device_of(rank)).collect()
 }
 
 /// One need, or a part of one, wherever its devices are.
 #[derive(Clone, Debug)]
-pub(super) struct Demand {
+pub(crate) struct Demand {
     /// The devices that it, or a step, names, by their ranks in the plan.
-    pub(super) named: Vec<u32>,
-    pub(super) pattern: Pattern,
+    pub(crate) named: Vec<u32>,
+    pub(crate) pattern: Pattern,
 }
 
 /// A need with numbers in place of its devices: where two needs have one pattern, their
 /// devices may be on the same ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pattern {
+pub(crate) struct Pattern {
     on: On,
     buffer: String,
     positions: Option<Range<u64>>,
     /// How long the whole buffer must be, for a part.
-    pub(super) length: Option<u64>,
+    pub(crate) length: Option<u64>,
     holds: Expr,
 }
 
@@ -40,7 +40,7 @@ impl Demand {
     /// name.
     ///
     /// A `concat` is taken part by part, and a device with several ranks rank by rank.
-    pub(super) fn of(plan: &Plan, need: &Need, acting: &[u32]) -> Vec<Self> {
+    pub(crate) fn of(plan: &Plan, need: &Need, acting: &[u32]) -> Vec<Self> {
         let on: Vec<Option<u32>> = match &need.on {
             On::Device(name) => on_device(plan, name).into_iter().map(Some).collect(),
             _ => alloc::vec![None],
@@ -80,7 +80,7 @@ impl Demand {
 
 impl Pattern {
     /// The need where the devices are on the ranks of `row`.
-    pub(super) fn on_ranks(&self, world: World, row: &[u32]) -> Need {
+    pub(crate) fn on_ranks(&self, world: World, row: &[u32]) -> Need {
         let rank = |number: &str| {
             let at = number.parse::<usize>().ok()?;
             world.rank(*row.get(at)?)
@@ -117,7 +117,7 @@ fn on_device(plan: &Plan, name: &str) -> Vec<u32> {
 }
 
 /// The ranks on devices that steps name, ascending.
-pub(super) fn acting(plan: &Plan, proposal: &Proposal) -> Vec<u32> {
+pub(crate) fn acting(plan: &Plan, proposal: &Proposal) -> Vec<u32> {
     let mut acting: Vec<u32> = Vec::new();
     for step in &proposal.steps {
         let on = match &step.act {
@@ -136,11 +136,11 @@ pub(super) fn acting(plan: &Plan, proposal: &Proposal) -> Vec<u32> {
 
 /// A need's positions, the length of its buffer where that is asked beside them, and
 /// what they hold.
-type Part<'n> = (Option<Range<u64>>, Option<u64>, &'n Expr);
+pub(crate) type Part<'n> = (Option<Range<u64>>, Option<u64>, &'n Expr);
 
 /// The parts of a need that hold one after the other; the need itself where it cannot be
 /// taken apart.
-fn parts<'n>(plan: &Plan, need: &'n Need) -> Vec<Part<'n>> {
+pub(crate) fn parts<'n>(plan: &Plan, need: &'n Need) -> Vec<Part<'n>> {
     let whole = || alloc::vec![(need.positions.clone(), None, &need.holds)];
     let ExprKind::Concat(parts) = &need.holds.kind else { return whole() };
     let mut at = need.positions.as_ref().map_or(0, |positions| positions.start);

@@ -7,7 +7,7 @@ use super::Extent;
 
 /// The ranks on which some devices may be, together.
 #[derive(Clone, Debug)]
-pub(super) struct Relation {
+pub(crate) struct Relation {
     /// The devices, by their ranks in the plan.
     variables: Vec<u32>,
     /// A rank for each, all different.
@@ -16,38 +16,34 @@ pub(super) struct Relation {
 }
 
 impl Relation {
-    pub(super) fn new(variables: Vec<u32>) -> Self {
+    pub(crate) fn new(variables: Vec<u32>) -> Self {
         Self { variables, rows: BTreeSet::new(), extent: Extent::Exact }
     }
 
     /// The same rows for other devices.
-    pub(super) fn about(&self, variables: Vec<u32>) -> Self {
+    pub(crate) fn about(&self, variables: Vec<u32>) -> Self {
         Self { variables, ..self.clone() }
     }
 
-    pub(super) fn insert(&mut self, row: Vec<u32>) {
+    pub(crate) fn insert(&mut self, row: Vec<u32>) {
         self.rows.insert(row);
     }
 
     /// Says that there may be more rows than are known.
-    pub(super) fn cut_short(&mut self) {
+    pub(crate) fn cut_short(&mut self) {
         self.extent = Extent::AtLeast;
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    pub(super) fn variables(&self) -> &[u32] {
+    pub(crate) fn variables(&self) -> &[u32] {
         &self.variables
     }
 
-    pub(super) fn rows(&self) -> &BTreeSet<Vec<u32>> {
+    pub(crate) fn rows(&self) -> &BTreeSet<Vec<u32>> {
         &self.rows
     }
 
     /// The same without the rows that are not to be kept.
-    pub(super) fn retain(&mut self, keep: impl FnMut(&Vec<u32>) -> bool) {
+    pub(crate) fn retain(&mut self, keep: impl FnMut(&Vec<u32>) -> bool) {
         self.rows.retain(keep);
     }
 
@@ -62,12 +58,12 @@ impl Relation {
     }
 
     /// Whether a row has every device that is fixed where it is.
-    pub(super) fn allows(&self, fixed: &BTreeMap<u32, u32>) -> bool {
+    pub(crate) fn allows(&self, fixed: &BTreeMap<u32, u32>) -> bool {
         self.rows.iter().any(|row| self.agrees(row, fixed))
     }
 
     /// Whether that row has every device that is fixed where it is.
-    pub(super) fn agrees(&self, row: &[u32], fixed: &BTreeMap<u32, u32>) -> bool {
+    pub(crate) fn agrees(&self, row: &[u32], fixed: &BTreeMap<u32, u32>) -> bool {
         self.variables
             .iter()
             .zip(row)
@@ -125,7 +121,7 @@ fn ways(columns: &[BTreeSet<u32>]) -> Option<usize> {
 
 /// All relations that placements must satisfy.
 #[derive(Clone, Debug)]
-pub(super) struct Relations {
+pub(crate) struct Relations {
     points: u32,
     relations: Vec<Relation>,
     /// One of each set of rows: what symmetries must preserve.
@@ -134,7 +130,7 @@ pub(super) struct Relations {
 
 impl Relations {
     /// The relations without those that ask nothing.
-    pub(super) fn of<'r>(points: u32, all: impl Iterator<Item = &'r Relation>) -> Self {
+    pub(crate) fn of<'r>(points: u32, all: impl Iterator<Item = &'r Relation>) -> Self {
         let mut relations = Vec::new();
         for relation in all {
             let parts = relation.factored().unwrap_or_else(|| alloc::vec![relation.clone()]);
@@ -147,40 +143,40 @@ impl Relations {
         Self::from_relations(points, relations)
     }
 
-    pub(super) fn from_relations(points: u32, relations: Vec<Relation>) -> Self {
+    pub(crate) fn from_relations(points: u32, relations: Vec<Relation>) -> Self {
         let mut rows: BTreeSet<&BTreeSet<Vec<u32>>> = BTreeSet::new();
         let shapes =
             relations.iter().filter(|relation| rows.insert(&relation.rows)).cloned().collect();
         Self { points, relations, shapes }
     }
 
-    pub(super) fn points(&self) -> u32 {
+    pub(crate) fn points(&self) -> u32 {
         self.points
     }
 
-    pub(super) fn relations(&self) -> &[Relation] {
+    pub(crate) fn relations(&self) -> &[Relation] {
         &self.relations
     }
 
     /// Whether every row is known.
-    pub(super) fn extent(&self) -> Extent {
+    pub(crate) fn extent(&self) -> Extent {
         self.relations.iter().map(|relation| relation.extent).max().unwrap_or(Extent::Exact)
     }
 
     /// The devices that any relation is about, ascending.
-    pub(super) fn variables(&self) -> impl Iterator<Item = u32> + use<> {
+    pub(crate) fn variables(&self) -> impl Iterator<Item = u32> + use<> {
         let variables: BTreeSet<u32> =
             self.relations.iter().flat_map(|relation| relation.variables.clone()).collect();
         variables.into_iter()
     }
 
     /// Whether no relation changes when every rank becomes its image.
-    pub(super) fn are_preserved(&self, image: &impl Fn(u32) -> u32) -> bool {
+    pub(crate) fn are_preserved(&self, image: &impl Fn(u32) -> u32) -> bool {
         self.shapes.iter().all(|shape| shape.is_preserved(image))
     }
 
     /// How often ranks of the classes meet in rows: by shape, columns and classes.
-    pub(super) fn meetings(&self, class: impl Fn(u32) -> usize) -> Meetings {
+    pub(crate) fn meetings(&self, class: impl Fn(u32) -> usize) -> Meetings {
         let mut meetings = Meetings::new();
         for (shape, relation) in self.shapes.iter().enumerate() {
             for row in &relation.rows {
@@ -198,7 +194,7 @@ impl Relations {
     }
 
     /// How often a rank stands in each column of each shape.
-    pub(super) fn profile(&self) -> BTreeMap<u32, BTreeMap<(usize, usize), u64>> {
+    pub(crate) fn profile(&self) -> BTreeMap<u32, BTreeMap<(usize, usize), u64>> {
         let mut profiles: BTreeMap<u32, BTreeMap<(usize, usize), u64>> = BTreeMap::new();
         for (shape, relation) in self.shapes.iter().enumerate() {
             for row in &relation.rows {
@@ -214,4 +210,4 @@ impl Relations {
 }
 
 /// By a pair of classes: by shape and two columns, the number of rows.
-pub(super) type Meetings = BTreeMap<(usize, usize), BTreeMap<(usize, usize, usize), u64>>;
+pub(crate) type Meetings = BTreeMap<(usize, usize), BTreeMap<(usize, usize, usize), u64>>;

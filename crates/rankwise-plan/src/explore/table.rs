@@ -9,8 +9,8 @@ use super::demand::{Demand, Pattern, acting};
 use super::relation::Relation;
 use crate::evaluate::{Evaluation, evaluate};
 use crate::memory::ranks;
-use crate::need::{Answer, NeedsReport, judge_needs};
-use crate::plan::{Attachment, Plan, Proposal};
+use crate::need::{Answer, judge_needs};
+use crate::plan::{Attachment, Need, Plan, Proposal};
 use crate::relabel::RelabelError;
 use crate::term::Terms;
 
@@ -18,7 +18,7 @@ use crate::term::Terms;
 const WORK: u64 = 1 << 23;
 
 /// Judges demands wherever their devices may be.
-pub(super) struct Tables<'a> {
+pub(crate) struct Tables<'a> {
     proposal: &'a Proposal,
     map: RankMap,
     world: World,
@@ -37,15 +37,36 @@ pub(super) struct Tables<'a> {
 
 /// Where the devices of a demand may be.
 #[derive(Clone)]
-pub(super) struct Table {
+pub(crate) struct Table {
     /// Satisfied.
-    pub(super) good: Relation,
+    pub(crate) good: Relation,
     /// Satisfied or not known, if any is not known.
-    pub(super) open: Option<Relation>,
+    pub(crate) open: Option<Relation>,
+}
+
+impl Table {
+    fn insert(&mut self, row: &[u32], answer: Answer) {
+        if answer == Answer::Unknown {
+            self.open.get_or_insert_with(|| self.good.clone());
+        }
+        if let Some(open) = self.open.as_mut().filter(|_| answer != Answer::No) {
+            open.insert(row.to_vec());
+        }
+        if answer == Answer::Yes {
+            self.good.insert(row.to_vec());
+        }
+    }
+
+    fn cut_short(&mut self) {
+        self.good.cut_short();
+        if let Some(open) = &mut self.open {
+            open.cut_short();
+        }
+    }
 }
 
 impl<'a> Tables<'a> {
-    pub(super) fn new(plan: &'a Plan, proposal: &'a Proposal) -> Result<Self, ExploreError> {
+    pub(crate) fn new(plan: &'a Plan, proposal: &'a Proposal) -> Result<Self, ExploreError> {
         let map = plan.map.clone().ok_or(RelabelError::NoDevices)?;
         let mut terms = Terms::new();
         // What a contribution belongs to is part of its name only: by rank, no name
@@ -73,14 +94,16 @@ impl<'a> Tables<'a> {
     }
 
     /// How many placements were judged.
-    pub(super) const fn judged(&self) -> u64 {
+    pub(crate) const fn judged(&self) -> u64 {
         self.judged
     }
 
-    /// The tables of all needs that are satisfied.
-    pub(super) fn of(&mut self, plan: &Plan, report: &NeedsReport) -> Vec<Table> {
-        let satisfied = report.needs.iter().filter(|need| need.answer == Answer::Yes);
-        let needs = satisfied.filter_map(|report| plan.needs.get(report.need));
+    /// The tables of needs of `plan`.
+    pub(crate) fn of<'n>(
+        &mut self,
+        plan: &Plan,
+        needs: impl Iterator<Item = &'n Need>,
+    ) -> Vec<Table> {
         let demands: Vec<Demand> =
             needs.flat_map(|need| Demand::of(plan, need, &self.acting)).collect();
         demands
@@ -96,10 +119,10 @@ impl<'a> Tables<'a> {
             let about = |relation: &Relation| relation.about(named.clone());
             return Table { good: about(&known.good), open: known.open.as_ref().map(about) };
         }
-        // Where the devices are now is good: the need is satisfied.
-        let mut good = Relation::new(named.clone());
-        good.insert(named.clone());
-        let mut open = good.clone();
+        let mut table = Table { good: Relation::new(named.clone()), open: None };
+        // Where the devices are now comes first, lest it be beyond the limit.
+        let here = self.judge(&named, &pattern, &named);
+        table.insert(&named, here);
         let points = self.world.size().get();
         let mut row: Vec<u32> = Vec::new();
         let mut next = Some(0);
@@ -112,23 +135,16 @@ impl<'a> Tables<'a> {
                     continue;
                 }
                 if self.work >= WORK {
-                    good.cut_short();
-                    open.cut_short();
+                    table.cut_short();
                     break;
                 }
-                match self.judge(&named, &pattern, &row) {
-                    Answer::Yes => {
-                        good.insert(row.clone());
-                        open.insert(row.clone());
-                    }
-                    Answer::Unknown => open.insert(row.clone()),
-                    Answer::No => {}
+                if row != named {
+                    let answer = self.judge(&named, &pattern, &row);
+                    table.insert(&row, answer);
                 }
             }
             next = row.pop().map(|at| at.saturating_add(1));
         }
-        let undecided = open.len() > good.len();
-        let table = Table { good, open: undecided.then_some(open) };
         self.known.push((pattern, table.clone()));
         table
     }
