@@ -28,6 +28,9 @@ fn explored(plan: &Plan) -> Exploration {
 fn answers(plan: &Plan) -> Option<Vec<Answer>> {
     let mut terms = Terms::new();
     let evaluation = evaluate(plan, &plan.proposals[0], &mut terms).ok()?;
+    if !evaluation.reports().is_empty() {
+        return None; // calls that do not meet
+    }
     let report = judge_needs(plan, &plan.proposals[0], &evaluation, &mut terms).ok()?;
     Some(report.needs.iter().map(|need| need.answer).collect())
 }
@@ -198,6 +201,24 @@ fn a_step_may_name_a_device() {
     );
     // Only where C is does anybody have a y, and rank 2 needs one: C stays.
     assert_eq!(equals_brute_force(&text).harmless.to_string(), "6");
+}
+
+/// Programs of devices: A sends to rank 1, which must be B. Exchanged, rank 1 would send
+/// to itself, and what B waits for never comes.
+#[test]
+fn a_program_may_name_a_device() {
+    let text = plan(
+        "A B",
+        r#"
+        input.x = { dtype = "i32", count = 4 }
+        proposal.it.program = [
+            { on = { device = "A" }, step = [{ call = "send", peer = 1, send = "x" }] },
+            { on = { device = "B" }, step = [{ call = "recv", peer = 0, recv = "y" }] },
+        ]
+        need = [{ on = { rank = 1 }, buffer = "y", holds = "x@rank0" }]
+        "#,
+    );
+    assert_eq!(equals_brute_force(&text).harmless.to_string(), "1");
 }
 
 /// Ranks that share a device have two places there, and to exchange them is nothing.

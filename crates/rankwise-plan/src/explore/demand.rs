@@ -116,15 +116,15 @@ fn on_device(plan: &Plan, name: &str) -> Vec<u32> {
     ranks.unwrap_or_default()
 }
 
-/// The ranks on devices that steps name, ascending.
+/// The ranks on devices that steps or programs name, ascending.
 pub(crate) fn acting(plan: &Plan, proposal: &Proposal) -> Vec<u32> {
     let mut acting: Vec<u32> = Vec::new();
-    for step in &proposal.steps {
-        let on = match &step.act {
-            Act::Collective(_) => continue,
-            Act::Message(message) => &message.on,
-            Act::Local(local) => &local.on,
-        };
+    let steps = proposal.steps.iter().filter_map(|step| match &step.act {
+        Act::Collective(_) => None,
+        Act::Message(message) => Some(&message.on),
+        Act::Local(local) => Some(&local.on),
+    });
+    for on in steps.chain(proposal.programs.iter().map(|program| &program.on)) {
         if let On::Device(name) = on {
             acting.extend(on_device(plan, name));
         }

@@ -6,7 +6,7 @@ use rankwise_topology::Permutation;
 
 use super::ExploreError;
 use crate::error::PlanError;
-use crate::evaluate::evaluate;
+use crate::evaluate::{Evaluation, evaluate};
 use crate::need::{Answer, NeedsReport, judge_needs};
 use crate::plan::{Plan, Proposal};
 use crate::relabel::{Effect, permute};
@@ -21,6 +21,8 @@ pub struct Permuted {
     pub before: NeedsReport,
     /// The needs after; or why the permuted plan contradicts itself.
     pub after: Result<NeedsReport, PlanError>,
+    /// Whether the calls of its programs met before, and do not any more.
+    pub apart: bool,
 }
 
 /// Whether a permutation is harmless.
@@ -53,6 +55,9 @@ impl Permuted {
             let any = before.contains(&Answer::Yes);
             return if any { Harm::Breaks } else { Harm::None };
         };
+        if self.apart && before.contains(&Answer::Yes) {
+            return Harm::Breaks;
+        }
         let satisfied = before.iter().zip(asked(after)).filter(|(was, _)| **was == Answer::Yes);
         let harm = satisfied.map(|(_, is)| match is {
             Answer::Yes => Harm::None,
@@ -75,8 +80,12 @@ pub fn permuted(
 ) -> Result<Permuted, ExploreError> {
     let relabelled = permute(plan, permutation)?;
     let mut terms = Terms::new();
-    let before = judge_needs(plan, proposal, &evaluate(plan, proposal, &mut terms)?, &mut terms)?;
-    let after = evaluate(&relabelled, proposal, &mut terms)
-        .and_then(|evaluation| judge_needs(&relabelled, proposal, &evaluation, &mut terms));
-    Ok(Permuted { plan: relabelled, before, after })
+    let own = evaluate(plan, proposal, &mut terms)?;
+    let before = judge_needs(plan, proposal, &own, &mut terms)?;
+    let moved = evaluate(&relabelled, proposal, &mut terms);
+    let meets = |evaluation: &Evaluation| evaluation.reports().is_empty();
+    let apart = meets(&own) && moved.as_ref().is_ok_and(|moved| !meets(moved));
+    let after =
+        moved.and_then(|evaluation| judge_needs(&relabelled, proposal, &evaluation, &mut terms));
+    Ok(Permuted { plan: relabelled, before, after, apart })
 }

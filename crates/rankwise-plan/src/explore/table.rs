@@ -190,6 +190,8 @@ impl<'a> Tables<'a> {
         });
         let relabelling = Relabelling::from_list(self.world, new_ranks).ok()?;
         self.plan.map = Some(relabelling.apply_map(&self.map).ok()?);
-        evaluate(&self.plan, self.proposal, &mut self.terms).ok()
+        let moved = evaluate(&self.plan, self.proposal, &mut self.terms).ok()?;
+        // Calls that no longer meet are a contradiction too.
+        (moved.reports().is_empty() || !self.still.reports().is_empty()).then_some(moved)
     }
 }

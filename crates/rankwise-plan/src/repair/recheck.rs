@@ -158,8 +158,12 @@ impl<'a> Bench<'a> {
         name
     }
 
-    /// A repair that adds steps, if they do it.
+    /// A repair that adds steps, if they do it. None is added to a proposal whose ranks
+    /// have programs of their own: where in each they would go is not said.
     pub(super) fn with_steps(&self, mend: Mend, steps: &[Step], text: String) -> Option<Repair> {
+        if !self.proposal.programs.is_empty() {
+            return None;
+        }
         let mut plan = self.plan.clone();
         let name = &self.proposal.name;
         let proposal = plan.proposals.iter_mut().find(|proposal| proposal.name == *name)?;
