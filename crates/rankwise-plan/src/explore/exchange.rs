@@ -8,8 +8,9 @@ use rankwise_topology::Permutation;
 use super::{Exploration, ExploreError, Permuted, permuted};
 use crate::plan::{Plan, Proposal};
 
-/// More kinds of pairs than this are not judged.
-const KINDS: usize = 64;
+/// Kinds of pairs past which no more are judged, times the square of the ranks: each
+/// takes two evaluations, in which every rank may read what every rank gave.
+const WORK: u64 = 1 << 18;
 
 /// The exchange of two devices.
 #[derive(Clone, Debug)]
@@ -56,13 +57,16 @@ pub fn exchanges(
     kinds.extend(classed.into_values());
     kinds.sort_unstable();
 
+    let square = u64::from(points).saturating_mul(u64::from(points));
+    let most = WORK.checked_div(square).unwrap_or(WORK).clamp(4, 64);
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
     let mut found = Exchanges { judged: Vec::new(), kinds_left: 0 };
     for (index, one) in kinds.iter().enumerate() {
         for (other_index, other) in kinds.iter().enumerate().skip(index) {
             let Some(([first, second], alike)) = pair(one, other, index == other_index) else {
                 continue;
             };
-            if found.judged.len() >= KINDS {
+            if found.judged.len() >= most {
                 found.kinds_left = found.kinds_left.saturating_add(1);
                 continue;
             }

@@ -15,7 +15,7 @@ use crate::relabel::RelabelError;
 use crate::term::Terms;
 
 /// Work past which no more placements are judged: ranks looked at, all in all.
-const WORK: u64 = 1 << 23;
+const WORK: u64 = 1 << 21;
 
 /// Judges demands wherever their devices may be.
 pub(crate) struct Tables<'a> {
