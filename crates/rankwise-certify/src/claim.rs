@@ -48,8 +48,7 @@ pub(crate) fn check(certificate: &Certificate) -> Result<Verified, Rejected> {
         Claim::Same => check.same()?,
         Claim::Different => check.different()?,
     };
-    // A weaker sense than could be claimed is true as well; a stronger one is not.
-    if verdict.sense < sense {
+    if verdict.sense != sense {
         let why = format!("{} is claimed, {} holds", verdict.sense.name(), sense.name());
         return Err(Rejected::claim("verdict.sense", why));
     }
@@ -127,7 +126,7 @@ impl Check<'_> {
                 return Err(Rejected::claim(place, "it answers another need"));
             }
             let sense = self.need(need, answer, &place)?;
-            if answer.sense < sense {
+            if answer.sense != sense {
                 let why = format!("{} is claimed, {} holds", answer.sense.name(), sense.name());
                 return Err(Rejected::claim(format!("{place}.sense"), why));
             }
@@ -142,6 +141,9 @@ impl Check<'_> {
 
     fn need(&mut self, need: &Need, answer: &Answer, place: &str) -> Result<Sense, Rejected> {
         let refuse = |why: &str| Rejected::claim(place, why);
+        if need.values.iter().all(|value| value.ranks.is_empty()) {
+            return Err(refuse("a need of nobody"));
+        }
         let positions = need.positions.map(|(from, to)| (from.0, to.0));
         if positions.is_some_and(|(from, to)| from > to) {
             return Err(refuse("positions that end before they start"));
