@@ -77,9 +77,10 @@ fn check_page(name: &str) -> (String, usize) {
 #[test]
 fn the_page_of_the_command_shows_what_it_prints() {
     let (page, commands) = check_page("docs/command.md");
-    for verb in
-        ["explain", "check", "compare", "relabel", "explore", "judge", "run", "label", "template"]
-    {
+    for verb in [
+        "explain", "check", "compare", "relabel", "explore", "judge", "run", "label", "template",
+        "certify", "verify",
+    ] {
         assert!(page.contains(&format!("\n$ rankwise {verb}")), "no example of {verb}");
     }
     assert!(commands >= 7);

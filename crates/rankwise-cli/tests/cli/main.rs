@@ -1,6 +1,7 @@
 //! The built command, from outside: what it prints, and with which status it ends.
 
 mod arrays;
+mod certify;
 mod docs;
 mod explore;
 mod judge;

@@ -46,9 +46,10 @@ fn a_wrong_command_line_with_json_is_an_envelope() {
 fn help_and_version_are_answers() {
     let help = rankwise(["--help"]);
     assert_eq!((help.status, help.stderr.as_str()), (0, ""));
-    for verb in
-        ["explain", "check", "compare", "relabel", "explore", "judge", "run", "label", "schema"]
-    {
+    for verb in [
+        "explain", "check", "compare", "relabel", "explore", "judge", "run", "label", "schema",
+        "certify", "verify",
+    ] {
         assert!(help.stdout.contains(&format!("\n  {verb} ")), "{verb}: {}", help.stdout);
     }
     assert!(help.stdout.contains("0 yes, 1 no, 2 unusable input or usage, 3 unknown"));

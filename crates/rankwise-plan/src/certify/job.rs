@@ -30,7 +30,7 @@ pub(super) fn side(
 ) -> Result<Value, NoCertificate> {
     // What is carried out again is an order that was; that there is one is not shown.
     if let [first, ..] = evaluation.reports() {
-        let what = format!("programs that do not run to their end: {first}");
+        let what = format!("programs whose calls do not go together: {first}");
         return Err(NoCertificate::not_expressed(what));
     }
     let inputs = plan.inputs.values().map(|input| {
