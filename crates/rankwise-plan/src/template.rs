@@ -6,6 +6,10 @@
 //! | [`Fsdp`] | parameters, gradients and optimizer are sharded; parameters are gathered to be used |
 //! | [`Hsdp`] | the same inside each group of a mesh, and replicas of it across the other axis |
 //! | [`Zero`] | stage 1 shards the optimizer, 2 also gradients, 3 also parameters |
+//! | [`TensorParallel`] | a column- and a row-parallel layer; partial outputs are summed |
+//! | [`SequenceParallel`] | the same, with tokens sharded outside the pair |
+//! | [`ExpertParallel`] | tokens go to the ranks of their experts and come back |
+//! | [`Pipeline`] | stages hand activations on and gradients back |
 //!
 //! Each is a struct of checked parameters with a `draft`. A [`Draft`] is a
 //! [`PlanFile`](crate::file::PlanFile) with its needs, and the *schedule*: which buffer
@@ -39,20 +43,32 @@ mod training;
 mod draft;
 mod holdings;
 mod needed;
-mod weights;
+mod update;
 mod written;
 
+mod linear_pair;
+mod weights;
+
 mod ddp;
+mod expert_parallel;
 mod fsdp;
 mod hsdp;
+mod pipeline;
+mod sequence_parallel;
+mod tensor_parallel;
 mod zero;
 
 pub use ddp::Ddp;
 pub use draft::{Draft, Kind};
 pub use error::TemplateError;
+pub use expert_parallel::ExpertParallel;
 pub use fsdp::Fsdp;
 pub use holdings::{Amount, Extent, Held, Holdings, Moment, NOT_PEAKS};
 pub use hsdp::Hsdp;
+pub use linear_pair::LinearPair;
+pub use pipeline::{Order, Pipeline};
 pub use ranks::Ranks;
+pub use sequence_parallel::SequenceParallel;
+pub use tensor_parallel::TensorParallel;
 pub use training::{Average, Optimizer, Rule, Training, Types};
 pub use zero::{Stage, Zero};

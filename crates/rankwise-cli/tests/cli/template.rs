@@ -2,13 +2,17 @@
 
 use super::rankwise;
 
-const SCHEMES: [&[&str]; 6] = [
+const SCHEMES: [&[&str]; 10] = [
     &["ddp", "--ranks", "4", "--layers", "8,12"],
     &["fsdp", "--ranks", "4", "--layers", "8,12"],
     &["hsdp", "--mesh", "replica=2,shard=2", "--layers", "8,12"],
     &["zero1", "--ranks", "4", "--layers", "8,12"],
     &["zero2", "--ranks", "4", "--layers", "8,12"],
     &["zero3", "--ranks", "4", "--layers", "8,12"],
+    &["tensor-parallel", "--ranks", "2", "--tokens", "4", "--hidden", "8", "--inner", "16"],
+    &["sequence-parallel", "--ranks", "2", "--tokens", "4", "--hidden", "8", "--inner", "16"],
+    &["expert-parallel", "--ranks=2", "--experts=4", "--capacity=3", "--hidden=8", "--weights=9"],
+    &["pipeline", "--ranks", "3", "--weights=9", "--activation=8", "--micro-batches=4"],
 ];
 
 fn template<'w>(words: &[&'w str], more: &[&'w str]) -> super::Ran {
@@ -53,12 +57,15 @@ fn holdings_have_an_envelope() {
 #[test]
 fn what_makes_no_plan_is_said_with_both_numbers() {
     for (more, found) in [
-        (&["--ranks", "4", "--layers", "9"][..], "layer 0: 9 elements do not divide over 4 ranks"),
+        (&["--ranks", "4", "--layers", "9"][..], "found layer 0 of 9, over 4 ranks"),
         (&["--ranks", "5", "--mesh", "a=2,b=2", "--layers", "8"], "a mesh of 4 ranks, where 5"),
         (&["--ranks", "2", "--devices", "a,b,c", "--layers", "8"], "3 devices for 2 ranks"),
-        (&["--mesh", "a=2", "--along", "b", "--layers", "8"], "a mesh of a, expected an axis"),
+        (
+            &["--mesh", "a=2", "--along", "b", "--layers", "8"],
+            "found a mesh of a, expected an axis",
+        ),
         (&["--ranks", "2", "--layers", "8", "--param", "i32"], "parameters in i32"),
-        (&["--ranks", "2", "--layers", "0"], "layer 0: 0"),
+        (&["--ranks", "2", "--layers", "0"], "found layer 0 of 0, expected at least 1"),
     ] {
         let ran = template(&["fsdp"], more);
         assert_eq!(ran.status, 2, "{more:?}");

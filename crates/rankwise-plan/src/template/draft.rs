@@ -12,7 +12,7 @@ use crate::error::PlanError;
 use crate::file::{
     self, Buffers, Literal, Over, Place, PlaceTable, PlanFile, Spanned, Step, Table,
 };
-use crate::plan::{Expr, Plan};
+use crate::plan::{Direction, Expr, Plan};
 use crate::read::NoArrays;
 use crate::words::{FORMAT, OwnCall};
 
@@ -82,8 +82,8 @@ pub(super) enum Event {
     Appears(String, Range<u64>),
     /// A step of the plan writes.
     Step(usize),
-    /// A buffer is let go, wherever it is.
-    Goes(String),
+    /// A buffer is let go, on these ranks.
+    Goes(String, Range<u64>),
 }
 
 impl Draft {
@@ -142,31 +142,34 @@ impl Draft {
         &mut self,
         name: &str,
         part: Part,
-        (dtype, count): (Dtype, u64),
+        size: (Dtype, u64),
         meaning: impl Into<String>,
     ) {
-        self.input_on(0..self.ranks.count(), name, part, (dtype, count), meaning);
+        self.declared(name, part, size, meaning);
+        self.event(Event::Appears(name.to_string(), 0..self.ranks.count()));
     }
 
-    /// An input that only some ranks have a use for.
-    pub(super) fn input_on(
+    /// An input that [appears](Self::appears) later, on one rank after the other.
+    pub(super) fn declared(
         &mut self,
-        ranks: Range<u64>,
         name: &str,
         part: Part,
         (dtype, count): (Dtype, u64),
         meaning: impl Into<String>,
     ) {
         let input = file::Input {
-            dtype: Some(Spanned::nowhere(dtype.name().to_string())),
+            dtype: Some(word(dtype.name())),
             count: Some(whole(count)),
             meaning: Some(Spanned::nowhere(meaning.into())),
             ..file::Input::default()
         };
-        let key = Spanned::nowhere(name.to_string());
-        self.file.input.0.push((key, Spanned::nowhere(input)));
+        self.file.input.0.push((word(name), Spanned::nowhere(input)));
         self.is(name, part);
-        self.event(Event::Appears(name.to_string(), ranks));
+    }
+
+    /// Local computation yields a declared input on one rank.
+    pub(super) fn appears(&mut self, name: &str, rank: u64) {
+        self.event(Event::Appears(name.to_string(), rank..rank.saturating_add(1)));
     }
 
     /// Says what a buffer is.
@@ -177,6 +180,11 @@ impl Draft {
     /// What a buffer was said to be.
     pub(super) fn part_of(&self, name: &str) -> Option<Part> {
         self.parts.get(name).copied()
+    }
+
+    /// How many buffers there are so far.
+    pub(super) fn buffers(&self) -> usize {
+        self.parts.len()
     }
 
     /// A collective along the axis of the ranks, or along `axis`.
@@ -236,9 +244,26 @@ impl Draft {
         self.event(Event::Step(index));
     }
 
-    /// The buffer is let go now.
+    /// One side of a message, done by one rank; the peer is a rank of its group.
+    pub(super) fn message(&mut self, direction: Direction, rank: u64, peer: u64, buffer: &str) {
+        let over = self.ranks.over().map(|name| Spanned::nowhere(Over::Name(name.to_string())));
+        let (call, send, recv) = match direction {
+            Direction::Send => (OwnCall::Send, Some(one(buffer)), None),
+            Direction::Recv => (OwnCall::Recv, None, Some(word(buffer))),
+        };
+        let on = Some(Spanned::nowhere(rank_place(rank)));
+        let peer = Some(whole(peer));
+        self.step(Step { peer, over, on, send, recv, ..local(call, "", "") });
+    }
+
+    /// The buffer is let go now, wherever it is.
     pub(super) fn goes(&mut self, name: &str) {
-        self.event(Event::Goes(name.to_string()));
+        self.event(Event::Goes(name.to_string(), 0..self.ranks.count()));
+    }
+
+    /// The buffer is let go now, on one rank.
+    pub(super) fn goes_on(&mut self, name: &str, rank: u64) {
+        self.event(Event::Goes(name.to_string(), rank..rank.saturating_add(1)));
     }
 
     /// What consumers need: `holds` in `buffer`.

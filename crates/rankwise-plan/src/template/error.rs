@@ -1,6 +1,7 @@
 //! What parameters of a template cannot be.
 
-use alloc::string::String;
+use alloc::format;
+use alloc::string::{String, ToString};
 use core::fmt;
 
 use rankwise_model::Dtype;
@@ -72,6 +73,11 @@ pub enum TemplateError {
         /// How many.
         ranks: u64,
     },
+    /// More steps than a plan may have.
+    TooManySteps {
+        /// How many.
+        steps: u64,
+    },
     /// A product that does not fit in 64 bits.
     Overflow {
         /// Of what.
@@ -81,43 +87,62 @@ pub enum TemplateError {
     },
 }
 
-impl fmt::Display for TemplateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl TemplateError {
+    /// What was found, in words.
+    pub fn found(&self) -> String {
         match self {
             Self::Indivisible { what, elements, ranks } => {
-                let over = elements.checked_rem(*ranks).unwrap_or(0);
-                let missing = ranks.saturating_sub(over);
-                write!(
-                    f,
-                    "{what}: {elements} elements do not divide over {ranks} ranks ({over} are \
-                     over); give {} or {}",
-                    elements.saturating_sub(over),
-                    elements.saturating_add(missing)
-                )
+                format!("{what} of {elements}, over {ranks} ranks")
             }
-            Self::Zero { what } => write!(f, "{what}: 0, and it must be at least 1"),
-            Self::NoLayers => f.write_str("no layers: give the elements of at least one"),
-            Self::TooFew { what, found, needed } => {
-                write!(f, "{found} {what}, and the scheme needs at least {needed}")
-            }
-            Self::Devices { devices, ranks } => {
-                write!(f, "{devices} devices for {ranks} ranks; name one for each rank")
-            }
-            Self::Mesh(error) => error.fmt(f),
+            Self::Zero { what } => format!("{what} of 0"),
+            Self::NoLayers => String::from("no layers"),
+            Self::TooFew { what, found, .. } => format!("{found} {what}"),
+            Self::Devices { devices, ranks } => format!("{devices} devices for {ranks} ranks"),
+            Self::Mesh(error) => error.to_string(),
             Self::MeshSize { mesh, ranks } => {
-                write!(f, "a mesh of {mesh} ranks, where {ranks} ranks are said; give one of them")
+                format!("a mesh of {mesh} ranks, where {ranks} ranks are said")
             }
-            Self::Axis { found, expected } => write!(f, "found {found}, expected {expected}"),
-            Self::NotFloat { what, dtype } => {
-                write!(f, "{what} in {dtype}: an average needs a float type, such as bf16 or f32")
-            }
-            Self::TooManyRanks { ranks } => {
-                write!(f, "{ranks} ranks, and a plan has at most {}", limits::RANKS)
-            }
+            Self::Axis { found, .. } => found.clone(),
+            Self::NotFloat { what, dtype } => format!("{what} in {dtype}"),
+            Self::TooManyRanks { ranks } => format!("{ranks} ranks"),
+            Self::TooManySteps { steps } => format!("{steps} steps"),
             Self::Overflow { what, factors: [one, other] } => {
-                write!(f, "{what}: {one} times {other} is 2^64 or more")
+                format!("{what}, which is {one} times {other}")
             }
         }
+    }
+
+    /// What would have made a plan, in words.
+    pub fn expected(&self) -> String {
+        match self {
+            Self::Indivisible { elements, ranks, .. } => {
+                let over = elements.checked_rem(*ranks).unwrap_or(0);
+                let below = elements.saturating_sub(over);
+                let above = below.saturating_add(*ranks);
+                match below {
+                    0 => format!("a number that {ranks} divides, such as {above}"),
+                    _ => format!("a number that {ranks} divides, such as {below} or {above}"),
+                }
+            }
+            Self::Zero { .. } => String::from("at least 1"),
+            Self::NoLayers => String::from("the elements of at least one"),
+            Self::TooFew { needed, .. } => format!("at least {needed}"),
+            Self::Devices { .. } => String::from("one for each rank"),
+            Self::Mesh(_) => String::from("axes that make a mesh"),
+            Self::MeshSize { .. } => String::from("one of them, or both alike"),
+            Self::Axis { expected, .. } => expected.clone(),
+            Self::NotFloat { .. } => String::from("a float type, such as bf16 or f32"),
+            Self::TooManyRanks { .. } => format!("at most {}", limits::RANKS),
+            Self::TooManySteps { .. } => format!("at most {}", limits::STEPS),
+            Self::Overflow { .. } => String::from("a product below 2^64"),
+        }
+    }
+}
+
+impl fmt::Display for TemplateError {
+    /// `found layer 1 of 1001, over 4 ranks, expected a number that 4 divides, …`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "found {}, expected {}", self.found(), self.expected())
     }
 }
 
@@ -127,6 +152,12 @@ impl From<MeshError> for TemplateError {
     fn from(error: MeshError) -> Self {
         Self::Mesh(error)
     }
+}
+
+/// A product, or both its factors.
+pub(super) fn product(what: &str, one: u64, other: u64) -> Result<u64, TemplateError> {
+    one.checked_mul(other)
+        .ok_or_else(|| TemplateError::Overflow { what: String::from(what), factors: [one, other] })
 }
 
 /// Each rank's part of so many elements.

@@ -149,9 +149,11 @@ impl Draft {
                     self.enter(books, write.rank, &write.buffer, size)?;
                 }
             }
-            Event::Goes(buffer) => {
-                for book in books {
-                    book.live.remove(buffer);
+            Event::Goes(buffer, on) => {
+                for (rank, book) in (0..).zip(books) {
+                    if on.contains(&rank) {
+                        book.live.remove(buffer);
+                    }
                 }
             }
         }
@@ -212,7 +214,11 @@ impl Book {
                 continue;
             }
             let bytes = bytes.ok_or_else(too_much)?;
-            let of_kind = parts.iter().filter(|(of, _)| *of == kind).count();
+            // Of activations there is no whole set: they come and go.
+            let of_kind = match kind {
+                Kind::Activations => layers.len(),
+                _ => parts.iter().filter(|(of, _)| *of == kind).count(),
+            };
             let full = layers.values().filter(|full| **full).count();
             let extent = if full == of_kind {
                 Extent::Full

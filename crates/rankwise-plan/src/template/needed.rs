@@ -2,11 +2,13 @@
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
-use rankwise_model::{Dtype, Reduction};
+use rankwise_model::{Dtype, GroupSize, Reduction};
+use rankwise_topology::World;
 
 use crate::error::Span;
-use crate::plan::{Expr, ExprKind};
+use crate::plan::{At, Expr, ExprKind};
 
 /// The reader's own input.
 pub(super) fn input(name: &str) -> Expr {
@@ -21,6 +23,24 @@ pub(super) fn cast(inner: Expr, from: Dtype, to: Dtype) -> Expr {
 /// The average over the ranks of an axis.
 pub(super) fn average(inner: Expr, over: Option<&str>) -> Expr {
     expr(ExprKind::Reduce(Reduction::Avg, Box::new(inner)), over)
+}
+
+/// The sum over the ranks of an axis.
+pub(super) fn sum(inner: Expr, over: Option<&str>) -> Expr {
+    expr(ExprKind::Reduce(Reduction::Sum, Box::new(inner)), over)
+}
+
+/// The input of one rank of the world; no plan has more ranks than 32 bits count.
+pub(super) fn of_rank(name: &str, rank: u64) -> Option<Expr> {
+    let index = u32::try_from(rank).ok()?;
+    let world = World::new(GroupSize::new(index.checked_add(1)?)?);
+    let at = Some(At::Rank(world.rank(index)?));
+    Some(expr(ExprKind::Input { name: name.to_string(), at }, None))
+}
+
+/// These, one after the other.
+pub(super) fn concat(parts: Vec<Expr>) -> Expr {
+    expr(ExprKind::Concat(parts), None)
 }
 
 /// One after the other.

@@ -104,11 +104,23 @@ impl Ranks {
 
     /// Which rank of its group along the axis a rank is.
     pub(super) fn coordinate(&self, rank: u64) -> u64 {
-        let Some(over) = &self.over else { return rank };
-        let inner = self.axes.iter().rev().take_while(|(axis, _)| axis != over);
-        let stride = inner.fold(1_u64, |stride, (_, size)| stride.saturating_mul(*size));
-        let along = rank.checked_div(stride).unwrap_or(0);
+        let along = rank.checked_div(self.stride()).unwrap_or(0);
         along.checked_rem(self.in_group()).unwrap_or(0)
+    }
+
+    /// The ranks that share an instance of the scheme with one, in order.
+    pub(super) fn group_of(&self, rank: u64) -> Vec<u64> {
+        let stride = self.stride();
+        let first = rank.saturating_sub(self.coordinate(rank).saturating_mul(stride));
+        let member = |index: u64| first.saturating_add(index.saturating_mul(stride));
+        (0..self.in_group()).map(member).collect()
+    }
+
+    /// How far apart neighbours along the axis are.
+    fn stride(&self) -> u64 {
+        let Some(over) = &self.over else { return 1 };
+        let inner = self.axes.iter().rev().take_while(|(axis, _)| axis != over);
+        inner.fold(1_u64, |stride, (_, size)| stride.saturating_mul(*size))
     }
 
     /// Refuses what no plan can be.

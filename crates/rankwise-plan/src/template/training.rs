@@ -87,21 +87,8 @@ impl Training {
         if let Some(layer) = self.layers.iter().position(|elements| *elements == 0) {
             return Err(TemplateError::Zero { what: format!("layer {layer}") });
         }
-        let Types { param, grad, reduce } = self.types;
-        let Optimizer { state, master, .. } = self.optimizer;
-        let all = [
-            ("parameters", Some(param)),
-            ("gradients", Some(grad)),
-            ("the reduction", Some(reduce)),
-            ("the optimizer's state", Some(state)),
-            ("the master copy", master),
-        ];
-        for (what, dtype) in all {
-            if let Some(dtype) = dtype.filter(|dtype| !dtype.is_float()) {
-                return Err(TemplateError::NotFloat { what, dtype });
-            }
-        }
-        Ok(())
+        check_floats(self.types.param, self.types.grad, self.optimizer)?;
+        float("the reduction", self.types.reduce)
     }
 
     /// The type of the parameter that the optimizer updates.
@@ -139,4 +126,20 @@ impl Rule {
             Self::Adam => "adam",
         }
     }
+}
+
+/// Refuses element types in which no average and no update is taken.
+pub(super) fn check_floats(
+    param: Dtype,
+    grad: Dtype,
+    optimizer: Optimizer,
+) -> Result<(), TemplateError> {
+    float("parameters", param)?;
+    float("gradients", grad)?;
+    float("the optimizer's state", optimizer.state)?;
+    optimizer.master.map_or(Ok(()), |master| float("the master copy", master))
+}
+
+fn float(what: &'static str, dtype: Dtype) -> Result<(), TemplateError> {
+    if dtype.is_float() { Ok(()) } else { Err(TemplateError::NotFloat { what, dtype }) }
 }

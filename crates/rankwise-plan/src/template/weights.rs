@@ -2,7 +2,7 @@
 //! averaged, parameters updated and gathered.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use rankwise_model::{Dtype, OperationKind, Reduction};
@@ -10,7 +10,8 @@ use rankwise_model::{Dtype, OperationKind, Reduction};
 use super::draft::{Draft, Kind, Part, everywhere};
 use super::error::{TemplateError, divided};
 use super::needed;
-use super::training::{Average, Optimizer, Rule, Training, Types};
+use super::training::{Average, Optimizer, Training, Types};
+use super::update::Update;
 use crate::plan::Expr;
 
 /// A draft for one training, with the words of its buffers.
@@ -127,9 +128,8 @@ impl<'t> Weights<'t> {
         let Some(master) = self.training.optimizer.master else { return };
         self.draft.passage("optimizer's master copy");
         for (layer, _) in self.layers() {
-            let name = format!("master{layer}");
-            self.draft.is(&name, self.part(Kind::Optimizer, layer));
-            self.draft.cast(&source(layer), &name, master);
+            let part = self.part(Kind::Optimizer, layer);
+            self.draft.master(&source(layer), &format!("master{layer}"), master, part);
         }
     }
 
@@ -139,11 +139,9 @@ impl<'t> Weights<'t> {
         for (layer, elements) in self.layers() {
             let part = self.part(Kind::Optimizer, layer);
             let count = self.owned(owned, layer, elements)?;
-            for moment in self.training.optimizer.moments() {
-                let meaning = format!("{moment} of layer {layer}, of what this rank updates");
-                let state = self.training.optimizer.state;
-                self.draft.input(&format!("{moment}{layer}"), part, (state, count), meaning);
-            }
+            let (suffix, of) =
+                (layer.to_string(), format!("what this rank updates of layer {layer}"));
+            self.draft.moments(self.training.optimizer, (&suffix, &of), count, part);
         }
         Ok(())
     }
@@ -234,49 +232,22 @@ impl<'t> Weights<'t> {
         updated: impl Fn(usize) -> String,
         (grad, grad_type): (impl Fn(usize) -> String, Dtype),
     ) -> Result<(), TemplateError> {
-        let dtype = self.training.updated_type();
+        let whose = match owned {
+            Owned::Whole => "as this rank computed them",
+            Owned::Shard => "this rank's shard",
+        };
         for (layer, elements) in self.layers() {
+            let count = self.owned(owned, layer, elements)?;
             let (old, gradient) = (updated(layer), grad(layer));
-            let next = format!("{old}_next");
-            let part = self.draft.part_of(&old);
-            let part = part.unwrap_or_else(|| self.part(Kind::Parameters, layer));
-            match self.training.optimizer.rule {
-                Rule::Sgd => self.descend(layer, &old, (&gradient, grad_type), &next, part),
-                Rule::Adam => {
-                    let count = self.owned(owned, layer, elements)?;
-                    let whose = match owned {
-                        Owned::Whole => "as this rank computed them",
-                        Owned::Shard => "this rank's shard",
-                    };
-                    let meaning = format!("parameters of layer {layer} after the step, {whose}");
-                    self.draft.input(&next, part, (dtype, count), meaning);
-                }
-            }
-            self.draft.goes(&old);
+            let update = Update {
+                old: &old,
+                size: (self.training.updated_type(), count),
+                gradient: (&gradient, grad_type),
+                meaning: format!("parameters of layer {layer} after the step, {whose}"),
+            };
+            self.draft.update(self.training.optimizer.rule, update);
         }
         Ok(())
-    }
-
-    /// `next = old - gradient / 100`.
-    fn descend(
-        &mut self,
-        layer: usize,
-        old: &str,
-        (gradient, grad_type): (&str, Dtype),
-        next: &str,
-        part: Part,
-    ) {
-        let (delta, dtype) = (format!("delta{layer}"), self.training.updated_type());
-        self.draft.is(&delta, self.part(Kind::Gradients, layer));
-        if grad_type == dtype {
-            self.draft.scale(gradient, &delta, RATE);
-        } else {
-            self.draft.cast(gradient, &delta, dtype);
-            self.draft.scale(&delta, &delta, RATE);
-        }
-        self.draft.is(next, part);
-        self.draft.sum([old, &delta], next);
-        self.draft.goes(&delta);
     }
 
     /// The gradient in the type that it is reduced in; a copy, where that is another.
@@ -327,6 +298,3 @@ impl<'t> Weights<'t> {
         self.layers().map(|(layer, _)| format!("{prefix}{layer}{suffix}")).collect()
     }
 }
-
-/// What [`Rule::Sgd`] multiplies a gradient by.
-const RATE: &str = "-1/100";

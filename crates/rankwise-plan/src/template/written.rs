@@ -69,7 +69,12 @@ impl Draft {
         for passage in &self.passages {
             text.push('\n');
             comment(text, &passage.title);
-            let let_go: Vec<&str> = passage.events.iter().filter_map(gone).collect();
+            let mut let_go: Vec<&str> = Vec::new();
+            for name in passage.events.iter().filter_map(gone) {
+                if !let_go.contains(&name) {
+                    let_go.push(name);
+                }
+            }
             if !let_go.is_empty() {
                 comment(text, &format!("  let go: {}", let_go.join(", ")));
             }
@@ -85,7 +90,7 @@ impl Draft {
 
 fn gone(event: &Event) -> Option<&str> {
     match event {
-        Event::Goes(name) => Some(name),
+        Event::Goes(name, _) => Some(name),
         _ => None,
     }
 }

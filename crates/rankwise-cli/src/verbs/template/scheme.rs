@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Subcommand, ValueEnum};
 use rankwise_model::Dtype;
 use rankwise_plan::template::{
-    Average, Ddp, Draft, Fsdp, Hsdp, Optimizer, Ranks, Rule, Stage, TemplateError, Training, Types,
-    Zero,
+    Average, Ddp, Draft, ExpertParallel, Fsdp, Hsdp, LinearPair, Optimizer, Order, Pipeline, Ranks,
+    Rule, SequenceParallel, Stage, TemplateError, TensorParallel, Training, Types, Zero,
 };
 
 use crate::unusable::Unusable;
@@ -28,6 +28,14 @@ pub(crate) enum Scheme {
     Zero2(TrainingArgs),
     /// ZeRO stage 3: parameters too.
     Zero3(TrainingArgs),
+    /// A column- and a row-parallel layer; partial outputs are summed.
+    TensorParallel(PairArgs),
+    /// The same pair of layers, with tokens sharded outside of it.
+    SequenceParallel(PairArgs),
+    /// Tokens go to the ranks of their experts, and come back.
+    ExpertParallel(ExpertArgs),
+    /// Stages hand activations on, and gradients back.
+    Pipeline(PipelineArgs),
 }
 
 /// Who takes part, and what is made.
@@ -68,6 +76,21 @@ pub(crate) struct TrainingArgs {
     #[arg(long, value_name = "ELEMENTS", value_delimiter = ',', required = true)]
     layers: Vec<u64>,
 
+    #[command(flatten)]
+    state: StateArgs,
+
+    /// The element type in which gradients are reduced; their own if not said.
+    #[arg(long, value_name = "TYPE")]
+    reduce: Option<Dtype>,
+
+    /// Where the sum over the ranks becomes an average.
+    #[arg(long, default_value = "call")]
+    average: AverageArg,
+}
+
+/// The element types of what is trained, and what the optimizer keeps.
+#[derive(Debug, clap::Args)]
+struct StateArgs {
     /// The element type of parameters, as layers compute with them.
     #[arg(long, value_name = "TYPE", default_value = "bf16")]
     param: Dtype,
@@ -75,10 +98,6 @@ pub(crate) struct TrainingArgs {
     /// The element type of gradients; that of parameters if not said.
     #[arg(long, value_name = "TYPE")]
     grad: Option<Dtype>,
-
-    /// The element type in which gradients are reduced; their own if not said.
-    #[arg(long, value_name = "TYPE")]
-    reduce: Option<Dtype>,
 
     /// What updates the parameters.
     #[arg(long, default_value = "adam")]
@@ -92,10 +111,90 @@ pub(crate) struct TrainingArgs {
     /// are of another type.
     #[arg(long, value_name = "TYPE|none")]
     master: Option<Master>,
+}
 
-    /// Where the sum over the ranks becomes an average.
-    #[arg(long, default_value = "call")]
-    average: AverageArg,
+/// A pair of linear layers.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PairArgs {
+    #[command(flatten)]
+    common: CommonArgs,
+
+    /// The rows of what goes in and comes out.
+    #[arg(long, value_name = "ROWS")]
+    tokens: u64,
+
+    /// Its columns.
+    #[arg(long, value_name = "COLUMNS")]
+    hidden: u64,
+
+    /// The columns between the two layers.
+    #[arg(long, value_name = "COLUMNS")]
+    inner: u64,
+
+    #[command(flatten)]
+    state: StateArgs,
+}
+
+/// A layer of experts.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExpertArgs {
+    #[command(flatten)]
+    common: CommonArgs,
+
+    /// How many experts there are on all ranks together.
+    #[arg(long, value_name = "N")]
+    experts: u64,
+
+    /// How many tokens each rank may send to each expert.
+    #[arg(long, value_name = "TOKENS")]
+    capacity: u64,
+
+    /// The elements of a token.
+    #[arg(long, value_name = "ELEMENTS")]
+    hidden: u64,
+
+    /// The parameters of one expert.
+    #[arg(long, value_name = "ELEMENTS")]
+    weights: u64,
+
+    #[command(flatten)]
+    state: StateArgs,
+}
+
+/// Stages and micro-batches.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PipelineArgs {
+    #[command(flatten)]
+    common: CommonArgs,
+
+    /// The parameters of each stage.
+    #[arg(long, value_name = "ELEMENTS")]
+    weights: u64,
+
+    /// What a stage hands on for one micro-batch.
+    #[arg(long, value_name = "ELEMENTS")]
+    activation: u64,
+
+    /// How many micro-batches there are.
+    #[arg(long, value_name = "N")]
+    micro_batches: u64,
+
+    /// In which order each stage takes them.
+    #[arg(long, default_value = "1f1b")]
+    order: OrderArg,
+
+    #[command(flatten)]
+    state: StateArgs,
+}
+
+/// In which order a stage takes its micro-batches.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum OrderArg {
+    /// One forward and one backward in turn.
+    #[value(name = "1f1b")]
+    OneAndOne,
+    /// Every forward, then every backward.
+    Gpipe,
 }
 
 /// What updates the parameters.
@@ -154,14 +253,15 @@ impl Scheme {
             | Self::Zero1(args)
             | Self::Zero2(args)
             | Self::Zero3(args) => &args.common,
+            Self::TensorParallel(args) | Self::SequenceParallel(args) => &args.common,
+            Self::ExpertParallel(args) => &args.common,
+            Self::Pipeline(args) => &args.common,
         }
     }
 
     /// The plan and its schedule.
     pub(crate) fn draft(&self) -> Result<Draft, Box<Unusable>> {
-        self.drafted().map_err(|error| {
-            Unusable::usage(format!("options that make no plan: {error}"), "options that do")
-        })
+        self.drafted().map_err(|error| Unusable::usage(error.found(), error.expected()))
     }
 
     fn drafted(&self) -> Result<Draft, TemplateError> {
@@ -173,6 +273,10 @@ impl Scheme {
             Self::Zero1(args) => zero(Stage::Optimizer, args),
             Self::Zero2(args) => zero(Stage::Gradients, args),
             Self::Zero3(args) => zero(Stage::Parameters, args),
+            Self::TensorParallel(args) => TensorParallel { pair: args.pair()? }.draft(),
+            Self::SequenceParallel(args) => SequenceParallel { pair: args.pair()? }.draft(),
+            Self::ExpertParallel(args) => args.layer()?.draft(),
+            Self::Pipeline(args) => args.pipeline()?.draft(),
         }
     }
 }
@@ -198,16 +302,26 @@ impl CommonArgs {
     }
 }
 
-impl TrainingArgs {
-    fn training(&self) -> Result<Training, TemplateError> {
-        let grad = self.grad.unwrap_or(self.param);
-        let types = Types { param: self.param, grad, reduce: self.reduce.unwrap_or(grad) };
+impl StateArgs {
+    fn grad(&self) -> Dtype {
+        self.grad.unwrap_or(self.param)
+    }
+
+    fn optimizer(&self) -> Optimizer {
         let rule = match self.optimizer {
             OptimizerArg::Adam => Rule::Adam,
             OptimizerArg::Sgd => Rule::Sgd,
         };
         let usual = Optimizer::new(rule, self.param);
         let master = self.master.map_or(usual.master, |Master(said)| said);
+        Optimizer { rule, state: self.state, master }
+    }
+}
+
+impl TrainingArgs {
+    fn training(&self) -> Result<Training, TemplateError> {
+        let grad = self.state.grad();
+        let reduce = self.reduce.unwrap_or(grad);
         let average = match self.average {
             AverageArg::Call => Average::InTheCall,
             AverageArg::Before => Average::DividedBefore,
@@ -216,9 +330,56 @@ impl TrainingArgs {
         Ok(Training {
             ranks: self.common.ranks()?,
             layers: self.layers.clone(),
-            types,
-            optimizer: Optimizer { rule, state: self.state, master },
+            types: Types { param: self.state.param, grad, reduce },
+            optimizer: self.state.optimizer(),
             average,
+        })
+    }
+}
+
+impl PairArgs {
+    fn pair(&self) -> Result<LinearPair, TemplateError> {
+        Ok(LinearPair {
+            ranks: self.common.ranks()?,
+            tokens: self.tokens,
+            hidden: self.hidden,
+            inner: self.inner,
+            param: self.state.param,
+            grad: self.state.grad(),
+            optimizer: self.state.optimizer(),
+        })
+    }
+}
+
+impl ExpertArgs {
+    fn layer(&self) -> Result<ExpertParallel, TemplateError> {
+        Ok(ExpertParallel {
+            ranks: self.common.ranks()?,
+            experts: self.experts,
+            capacity: self.capacity,
+            hidden: self.hidden,
+            weights: self.weights,
+            param: self.state.param,
+            grad: self.state.grad(),
+            optimizer: self.state.optimizer(),
+        })
+    }
+}
+
+impl PipelineArgs {
+    fn pipeline(&self) -> Result<Pipeline, TemplateError> {
+        Ok(Pipeline {
+            ranks: self.common.ranks()?,
+            weights: self.weights,
+            activation: self.activation,
+            micro_batches: self.micro_batches,
+            order: match self.order {
+                OrderArg::OneAndOne => Order::OneAndOne,
+                OrderArg::Gpipe => Order::ForwardsFirst,
+            },
+            param: self.state.param,
+            grad: self.state.grad(),
+            optimizer: self.state.optimizer(),
         })
     }
 }
