@@ -21,7 +21,8 @@ fn look(text: &str) {
         Ok(verified) => assert!(!verified.proposals.is_empty()),
         Err(rejected) => {
             assert!(!rejected.to_string().is_empty());
-            let unreadable = matches!(rejected, Rejected::Unreadable { .. } | Rejected::Version { .. });
+            let unreadable =
+                matches!(rejected, Rejected::Unreadable { .. } | Rejected::Version { .. });
             assert_eq!(rejected.is_unreadable(), unreadable);
         }
     }
