@@ -155,3 +155,40 @@ impl Sized {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    /// Three ranks, root 1, count 2: every row, for rank 2 and where it matters the root.
+    #[test]
+    fn each_collective_at_three_ranks() {
+        let block = |from, start| Block { from, start, length: 2 };
+        let all = |start| vec![block(From::Everyone, start)];
+        let each = |start| (0..3).map(|q| block(From::One(q), start)).collect::<Vec<_>>();
+        let root = |start| vec![block(From::One(1), start)];
+        let of = |collective: Collective, r| {
+            let sized = collective.sized(3, 1, 2).unwrap();
+            (sized.input(r), sized.blocks(r), sized.output())
+        };
+        assert_eq!(of(Collective::AllReduce, 2), (Some(2), Some(all(0)), 2));
+        assert_eq!(of(Collective::Reduce, 2), (Some(2), None, 2));
+        assert_eq!(of(Collective::Reduce, 1), (Some(2), Some(all(0)), 2));
+        assert_eq!(of(Collective::Broadcast, 2), (None, Some(root(0)), 2));
+        assert_eq!(of(Collective::Broadcast, 1), (Some(2), Some(root(0)), 2));
+        assert_eq!(of(Collective::AllGather, 2), (Some(2), Some(each(0)), 6));
+        assert_eq!(of(Collective::ReduceScatter, 2), (Some(6), Some(all(4)), 2));
+        assert_eq!(of(Collective::AllToAll, 2), (Some(6), Some(each(4)), 6));
+        assert_eq!(of(Collective::Gather, 2), (Some(2), None, 6));
+        assert_eq!(of(Collective::Gather, 1), (Some(2), Some(each(0)), 6));
+        assert_eq!(of(Collective::Scatter, 2), (None, Some(root(4)), 2));
+        assert_eq!(of(Collective::Scatter, 1), (Some(6), Some(root(2)), 2));
+    }
+
+    #[test]
+    fn a_length_that_does_not_fit_is_none() {
+        assert!(Collective::AllGather.sized(2, 0, 1 << 63).is_none());
+    }
+}

@@ -186,3 +186,59 @@ pub(crate) fn parse(text: &str) -> Option<Number> {
     let number = Number::new(over, under);
     (number.to_string() == text).then_some(number)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(text: &str) -> Number {
+        parse(text).unwrap()
+    }
+
+    #[test]
+    fn integers_wrap_modulo_their_width() {
+        let wrapped = |dtype: Dtype, text| dtype.wrapped(number(text)).unwrap().to_string();
+        assert_eq!(wrapped(Dtype::I8, "200"), "-56");
+        assert_eq!(wrapped(Dtype::I8, "-129"), "127");
+        assert_eq!(wrapped(Dtype::U8, "-1"), "255");
+        assert_eq!(wrapped(Dtype::U64, "18446744073709551616"), "0");
+        assert_eq!(Dtype::I32.wrapped(number("1/2")), None);
+    }
+
+    #[test]
+    fn the_nearest_element_ties_to_even() {
+        let nearest = |dtype: Dtype, text| dtype.nearest(&number(text)).map(|it| it.to_string());
+        // bf16 has 8 bits: 257 is between 256 and 258, 259 between 258 and 260.
+        assert_eq!(nearest(Dtype::Bf16, "257").unwrap(), "256");
+        assert_eq!(nearest(Dtype::Bf16, "259").unwrap(), "260");
+        assert_eq!(nearest(Dtype::F32, "16777217").unwrap(), "16777216");
+        assert_eq!(nearest(Dtype::F32, "1/10").unwrap(), "13421773/134217728");
+        assert_eq!(nearest(Dtype::F16, "-65519").unwrap(), "-65504");
+        assert_eq!(nearest(Dtype::F16, "65520"), None);
+        assert_eq!(nearest(Dtype::F8E4M3, "1000").unwrap(), "448");
+        assert_eq!(nearest(Dtype::F8E5M2, "-1000000").unwrap(), "-57344");
+        // Half of the smallest e4m3, 2^-9, goes to zero; a little more does not.
+        assert_eq!(nearest(Dtype::F8E4M3, "1/1024").unwrap(), "0");
+        assert_eq!(nearest(Dtype::F8E4M3, "9/8192").unwrap(), "1/512");
+    }
+
+    #[test]
+    fn what_a_type_holds_of_another() {
+        let holds = |wide: Dtype, narrow| wide.holds_all_of(narrow);
+        assert!(holds(Dtype::F32, Dtype::Bf16) && holds(Dtype::F32, Dtype::F16));
+        assert!(!holds(Dtype::F16, Dtype::Bf16) && !holds(Dtype::Bf16, Dtype::F16));
+        assert!(holds(Dtype::F16, Dtype::F8E5M2) && !holds(Dtype::F8E5M2, Dtype::F8E4M3));
+        assert!(holds(Dtype::I32, Dtype::U8) && !holds(Dtype::U32, Dtype::I8));
+        assert!(holds(Dtype::F64, Dtype::U32) && !holds(Dtype::F32, Dtype::I32));
+        assert!(Dtype::F8E4M3.holds_one_over(512) && !Dtype::F8E4M3.holds_one_over(1024));
+        assert!(!Dtype::F32.holds_one_over(3));
+    }
+
+    #[test]
+    fn a_number_has_one_text() {
+        for text in ["", "+1", "01", "2/4", "1/0", "1/-2", "1.5", "-0", "1/1", " 1"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+        assert_eq!(number("-3/8").to_string(), "-3/8");
+    }
+}
