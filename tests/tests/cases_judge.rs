@@ -7,6 +7,7 @@ use rankwise_plan::file::Format;
 use rankwise_plan::judge::{Judgement, Law, Observed, judge};
 use rankwise_plan::read::NoArrays;
 use rankwise_plan::values::Values;
+use rankwise_plan::wrong::Wrong;
 use rankwise_topology::World;
 use serde_json::Value;
 
@@ -68,16 +69,15 @@ fn e01_the_permutation_of_the_blocks_is_found() {
     let blocks = whole_numbers(&expected["found_slots"]);
     assert_eq!(judgement.findings.len(), 8);
     for finding in &judgement.findings {
-        assert_eq!(finding.law, Law::PermutedBlocks { blocks: blocks.clone() });
+        let [Wrong::Permuted { block: 4, order }] = finding.law.wrongs() else {
+            panic!("{finding:?}");
+        };
+        assert_eq!(order.as_slice(), blocks);
+        assert_eq!(order.inverse().as_slice(), whole_numbers(&expected["inverse"]));
         // Slots 1 to 7 of four elements each are wrong, slot 1 is the first.
         assert_eq!(finding.wrong, 28);
         assert_eq!(finding.first_wrong.unwrap().0, 4);
     }
-    let mut inverse = vec![0; 8];
-    for (slot, block) in (0..).zip(&blocks) {
-        inverse[*block as usize] = slot;
-    }
-    assert_eq!(inverse, whole_numbers(&expected["inverse"]));
 }
 
 /// e12: the reduction is right and the block belongs to another rank; ranks 0 and 7

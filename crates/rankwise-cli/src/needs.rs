@@ -2,6 +2,7 @@
 
 use rankwise_plan::need::{Answer, NeedReport, NeedsAnswer, NeedsReport};
 use rankwise_plan::plan::Plan;
+use rankwise_plan::wrong::Wrong;
 use serde::Serialize;
 
 use crate::envelope::Wide;
@@ -133,10 +134,17 @@ struct EvidenceData {
     wrongs: Vec<WrongData>,
 }
 
+/// What is wrong, by name and in a sentence.
 #[derive(Serialize)]
-struct WrongData {
+pub(crate) struct WrongData {
     kind: &'static str,
     text: String,
+}
+
+impl WrongData {
+    pub(crate) fn of(wrong: &Wrong) -> Self {
+        Self { kind: wrong.name(), text: wrong.to_string() }
+    }
 }
 
 pub(crate) fn data(plan: &Plan, report: &NeedsReport) -> NeedsData {
@@ -167,11 +175,7 @@ fn need_data(plan: &Plan, need: &NeedReport) -> Option<NeedData> {
             positions: positions(&evidence.positions),
             found: evidence.found.clone(),
             needed: evidence.needed.clone(),
-            wrongs: evidence
-                .wrongs
-                .iter()
-                .map(|wrong| WrongData { kind: wrong.name(), text: wrong.to_string() })
-                .collect(),
+            wrongs: evidence.wrongs.iter().map(WrongData::of).collect(),
         }),
     })
 }

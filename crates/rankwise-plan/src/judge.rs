@@ -1,5 +1,6 @@
 //! What arrays that a real run left say about it: right, or the law that explains them.
 
+mod folds;
 mod laws;
 mod tolerance;
 
@@ -12,7 +13,7 @@ use rankwise_model::Scalar;
 use rankwise_topology::WorldRank;
 
 use crate::error::PlanError;
-use crate::evaluate::evaluate;
+use crate::evaluate::{Evaluation, evaluate};
 use crate::memory::ranks;
 use crate::numbers::Numbers;
 use crate::plan::{Plan, Proposal};
@@ -20,6 +21,8 @@ use crate::relabel::relabel;
 use crate::term::Terms;
 use crate::values::Values;
 use crate::vector::{Content, Run, Vector};
+use crate::wrong::{History, Permutation};
+use folds::Folded;
 use laws::Case;
 
 pub use laws::Law;
@@ -55,8 +58,7 @@ fn owners(findings: &[Finding], buffer: &str) -> Option<Vec<u32>> {
     let findings = findings.iter().filter(|finding| finding.buffer == buffer);
     let owner = |finding: &Finding| match &finding.law {
         Law::Right => Some(finding.rank.index()),
-        Law::OtherOwner { of } => Some(of.index()),
-        _ => None,
+        law => law.owner().map(WorldRank::index),
     };
     findings.map(owner).collect()
 }
@@ -151,6 +153,7 @@ pub fn judge(
     let mut terms = Terms::new();
     let expected = Expected::of(plan, proposal, observed, &mut terms)?;
     let numbers = Numbers::of(plan, &mut terms);
+    let mut folded: Option<Folded<'_>> = None;
     let mut findings = Vec::new();
     for ((rank, buffer), values) in observed {
         let key = (*rank, buffer.clone());
@@ -163,8 +166,9 @@ pub fn judge(
         let law = if wrong.is_empty() {
             Law::Right
         } else {
-            let case = Case { rank: *rank, buffer, values, want, expected: &expected };
-            case.explain(&mut terms, &numbers)
+            let case = Case { plan, rank: *rank, buffer, values, want, expected: &expected };
+            let folded = folded.get_or_insert_with(|| Folded::of(plan, proposal, &mut terms));
+            case.explain(&mut terms, &numbers, folded)
         };
         let wrong = u64::try_from(wrong.len()).unwrap_or(u64::MAX);
         let device = plan.device_of(*rank);
@@ -184,7 +188,9 @@ pub fn judge(
 }
 
 /// What the arrays should hold.
-pub(crate) struct Expected {
+pub(crate) struct Expected<'a> {
+    pub(crate) proposal: &'a Proposal,
+    pub(crate) evaluation: Evaluation,
     pub(crate) buffers: BTreeMap<(WorldRank, String), Want>,
 }
 
@@ -210,10 +216,10 @@ impl Want {
     }
 }
 
-impl Expected {
+impl<'a> Expected<'a> {
     fn of(
         plan: &Plan,
-        proposal: &Proposal,
+        proposal: &'a Proposal,
         observed: &Observed,
         terms: &mut Terms,
     ) -> Result<Self, JudgeError> {
@@ -247,7 +253,11 @@ impl Expected {
             let tolerance = tolerance::of_vector(terms, &numbers, held);
             buffers.insert((rank, name), Want { vector: (**held).clone(), values, tolerance });
         }
-        Ok(Self { buffers })
+        Ok(Self { proposal, evaluation, buffers })
+    }
+
+    pub(crate) const fn history<'s>(&'s self, terms: &'s Terms) -> History<'s> {
+        History { terms, proposal: self.proposal, evaluation: &self.evaluation }
     }
 }
 
@@ -312,14 +322,14 @@ fn candidates(plan: &Plan, findings: &[Finding]) -> Vec<Vec<u32>> {
         sorted.iter().copied().eq(0..n)
     };
     for finding in findings {
-        if let Law::PermutedBlocks { blocks } = &finding.law {
-            orders.push(blocks.clone());
-            orders.push(inverse(blocks));
+        for order in finding.law.wrongs().iter().filter_map(|wrong| wrong.order_of_blocks(n)) {
+            orders.push(order.inverse().as_slice().to_vec());
+            orders.push(order.as_slice().to_vec());
         }
     }
     for buffer in findings.iter().map(|finding| &finding.buffer).collect::<BTreeSet<_>>() {
         if let Some(owners) = owners(findings, buffer) {
-            orders.push(inverse(&owners));
+            orders.push(Permutation::new(owners.clone()).inverse().as_slice().to_vec());
             orders.push(owners);
         }
     }
@@ -328,11 +338,6 @@ fn candidates(plan: &Plan, findings: &[Finding]) -> Vec<Vec<u32>> {
         orders.extend(permutations((0..n).collect()));
     }
     orders
-}
-
-fn inverse(order: &[u32]) -> Vec<u32> {
-    let positions: BTreeMap<u32, u32> = order.iter().copied().zip(0..).collect();
-    positions.into_values().collect()
 }
 
 fn permutations(items: Vec<u32>) -> Vec<Vec<u32>> {

@@ -6,6 +6,7 @@ use rankwise_plan::evaluate::evaluate;
 use rankwise_plan::judge::{Finding, JudgeError, Judgement, Law, Observed, judge};
 use rankwise_plan::plan::{Plan, Proposal};
 use rankwise_plan::term::Terms;
+use rankwise_plan::wrong::Wrong;
 use rankwise_topology::{World, WorldRank};
 use serde::Serialize;
 
@@ -15,6 +16,7 @@ use crate::command::{Answer, Asked, Failure};
 use crate::envelope::{Number, Wide};
 use crate::exit::Exit;
 use crate::load::Loaded;
+use crate::needs::WrongData;
 use crate::page::Page;
 use crate::table::Table;
 use crate::unusable::Unusable;
@@ -217,6 +219,9 @@ struct FindingData {
     device: Option<String>,
     law: &'static str,
     text: String,
+    /// Everything that would leave what was found: one, or several that the values do
+    /// not tell apart.
+    candidates: Vec<WrongData>,
     /// For permuted blocks: by place, whose block is there.
     blocks: Option<Vec<u32>>,
     /// For a wrong owner: whose array it is.
@@ -255,19 +260,20 @@ impl Data {
 
 impl FindingData {
     fn of(finding: &Finding) -> Self {
-        let (blocks, owner) = match &finding.law {
-            Law::PermutedBlocks { blocks } => (Some(blocks.clone()), None),
-            Law::OtherOwner { of } => (None, Some(of.index())),
-            _ => (None, None),
-        };
+        let blocks = finding.law.wrongs().iter().find_map(|wrong| match wrong {
+            Wrong::Permuted { order, .. } => Some(order.as_slice().to_vec()),
+            _ => None,
+        });
+        let wrongs = finding.law.wrongs().iter();
         Self {
             buffer: finding.buffer.clone(),
             rank: finding.rank.index(),
             device: finding.device.clone(),
             law: finding.law.name(),
             text: finding.law.to_string(),
+            candidates: wrongs.map(WrongData::of).collect(),
             blocks,
-            owner,
+            owner: finding.law.owner().map(WorldRank::index),
             wrong: Wide(finding.wrong),
             first_wrong: finding.first_wrong.map(|(position, found, expected)| FirstWrong {
                 position: Wide(position),

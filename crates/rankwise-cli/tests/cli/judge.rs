@@ -54,7 +54,7 @@ fn exchanged_blocks_are_named_with_the_map_that_would_be_right() {
     assert_eq!(page.status, 1);
     page.says("map: everything would be right with rank 0 on B, rank 1 on A");
     let data = &json.envelope("judge")["data"];
-    assert_eq!(data["findings"][0]["law"], "permuted_blocks");
+    assert_eq!(data["findings"][0]["law"], "permuted");
     assert_eq!(data["findings"][0]["blocks"], serde_json::json!([1, 0]));
     assert_eq!(data["map"], serde_json::json!(["B", "A"]));
 }
@@ -65,7 +65,7 @@ fn a_shard_on_the_wrong_rank_is_another_owners() {
     let (page, json) = judge("examples/plans/own-shard.toml#shard_only", &files);
     assert_eq!(page.status, 1);
     let data = &json.envelope("judge")["data"];
-    assert_eq!(data["findings"][0]["law"], "other_owner");
+    assert_eq!(data["findings"][0]["law"], "wrong_owner");
     assert_eq!(
         (&data["findings"][0]["owner"], &data["findings"][1]["owner"]),
         (&1.into(), &0.into())

@@ -1,17 +1,21 @@
-//! The laws that explain a wrong array.
+//! The law that explains a wrong array: one of the names of [`Wrong`], if what it would
+//! leave is what was found, at every position.
 
-use alloc::string::String;
+use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::fmt;
 
-use rankwise_model::GroupSize;
+use rankwise_model::Scalar;
 use rankwise_topology::WorldRank;
 
+use super::folds::Folded;
 use super::{Expected, Want, tolerance};
 use crate::numbers::Numbers;
-use crate::term::{Factor, Placed, Term, Terms};
+use crate::plan::Plan;
+use crate::term::{Placed, Terms};
 use crate::values::Values;
-use crate::vector::{Content, Run};
+use crate::vector::{Content, Run, Vector};
+use crate::wrong::{LISTED, Owner, Permutation, Wrong};
 
 /// What explains an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,56 +23,48 @@ use crate::vector::{Content, Run};
 pub enum Law {
     /// It is right.
     Right,
-    /// All the right blocks, in another order: block `i` is the one that belongs at
-    /// place `blocks[i]`.
-    PermutedBlocks {
-        /// By place: whose block is there.
-        blocks: Vec<u32>,
-    },
-    /// What another rank should hold.
-    OtherOwner {
-        /// That rank.
-        of: WorldRank,
-    },
-    /// One contribution instead of the fold of all.
-    Unreduced {
-        /// The contribution.
-        holds: String,
-    },
-    /// A contribution counted once too often.
-    Repeated {
-        /// The contribution.
-        contribution: String,
-    },
-    /// The fold without one contribution.
-    Missing {
-        /// The contribution.
-        contribution: String,
-    },
-    /// The sum, where the average is right.
-    NotAveraged,
-    /// The average, where the sum is right.
-    Averaged,
-    /// The right value twice.
-    Doubled,
-    /// None of these.
+    /// It is wrong in this way, and in no other that was tried.
+    Wrong(Wrong),
+    /// Several ways would leave exactly this: the values do not tell them apart.
+    OneOf(Vec<Wrong>),
+    /// It is wrong in no way that was tried.
     Unexplained,
 }
 
 impl Law {
-    /// The name used in machine output.
+    /// The name used in machine output: that of what is wrong, or `right`, `one_of`,
+    /// `unexplained`.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Right => "right",
-            Self::PermutedBlocks { .. } => "permuted_blocks",
-            Self::OtherOwner { .. } => "other_owner",
-            Self::Unreduced { .. } => "unreduced",
-            Self::Repeated { .. } => "repeated",
-            Self::Missing { .. } => "missing",
-            Self::NotAveraged => "not_averaged",
-            Self::Averaged => "averaged",
-            Self::Doubled => "doubled",
+            Self::Wrong(wrong) => wrong.name(),
+            Self::OneOf(_) => "one_of",
             Self::Unexplained => "unexplained",
+        }
+    }
+
+    /// Everything that would leave what was found; empty for `right` and `unexplained`.
+    pub const fn wrongs(&self) -> &[Wrong] {
+        match self {
+            Self::Wrong(wrong) => core::slice::from_ref(wrong),
+            Self::OneOf(wrongs) => wrongs.as_slice(),
+            Self::Right | Self::Unexplained => &[],
+        }
+    }
+
+    /// The rank whose array it is, where that is what is wrong.
+    pub const fn owner(&self) -> Option<WorldRank> {
+        match self {
+            Self::Wrong(Wrong::WrongOwner { holds: Some(owner), .. }) => Some(owner.rank),
+            _ => None,
+        }
+    }
+
+    fn of(mut wrongs: Vec<Wrong>) -> Option<Self> {
+        match wrongs.len() {
+            0 => None,
+            1 => wrongs.pop().map(Self::Wrong),
+            _ => Some(Self::OneOf(wrongs)),
         }
     }
 }
@@ -77,21 +73,17 @@ impl fmt::Display for Law {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Right => f.write_str("right"),
-            Self::PermutedBlocks { blocks } => {
-                f.write_str("the right blocks in another order: from the first place on, blocks ")?;
-                for (place, block) in blocks.iter().enumerate() {
-                    let separator = if place == 0 { "" } else { ", " };
-                    write!(f, "{separator}{block}")?;
+            Self::Wrong(wrong) => wrong.fmt(f),
+            Self::OneOf(wrongs) => {
+                f.write_str("one of: ")?;
+                for (index, wrong) in wrongs.iter().take(LISTED).enumerate() {
+                    write!(f, "{}{wrong}", if index == 0 { "" } else { " | " })?;
                 }
-                Ok(())
+                match wrongs.len().saturating_sub(LISTED) {
+                    0 => Ok(()),
+                    more => write!(f, " | and {more} more"),
+                }
             }
-            Self::OtherOwner { of } => write!(f, "what rank {of} should hold"),
-            Self::Unreduced { holds } => write!(f, "unreduced: {holds} alone"),
-            Self::Repeated { contribution } => write!(f, "{contribution} counts once too often"),
-            Self::Missing { contribution } => write!(f, "{contribution} is missing"),
-            Self::NotAveraged => f.write_str("the sum, not divided by the number of ranks"),
-            Self::Averaged => f.write_str("divided by the number of ranks, where the sum is right"),
-            Self::Doubled => f.write_str("the right value twice"),
             Self::Unexplained => f.write_str("explained by no law that was tried"),
         }
     }
@@ -99,23 +91,41 @@ impl fmt::Display for Law {
 
 /// One array that is not right.
 pub(super) struct Case<'a> {
+    pub(super) plan: &'a Plan,
     pub(super) rank: WorldRank,
     pub(super) buffer: &'a str,
     pub(super) values: &'a Values,
     pub(super) want: &'a Want,
-    pub(super) expected: &'a Expected,
+    pub(super) expected: &'a Expected<'a>,
 }
 
 impl Case<'_> {
-    pub(super) fn explain(&self, terms: &mut Terms, numbers: &Numbers<'_>) -> Law {
-        self.other_owner()
-            .or_else(|| self.permuted_blocks())
-            .or_else(|| self.misfolded(terms, numbers))
-            .unwrap_or(Law::Unexplained)
+    pub(super) fn explain(
+        &self,
+        terms: &mut Terms,
+        numbers: &Numbers<'_>,
+        folded: &Folded<'_>,
+    ) -> Law {
+        let mut wrongs: Vec<Wrong> = Vec::new();
+        wrongs.extend(self.other_owner());
+        wrongs.extend(self.rotated());
+        if wrongs.is_empty() {
+            wrongs.extend(self.permuted());
+        }
+        wrongs.extend(self.earlier(terms, numbers, Of::SameBuffer));
+        wrongs.extend(self.misfolded(terms, numbers, folded));
+        // What says less is asked only where nothing else explains it.
+        if wrongs.is_empty() {
+            wrongs.extend(self.earlier(terms, numbers, Of::OtherBuffers));
+        }
+        if wrongs.is_empty() {
+            wrongs.extend(self.constant());
+        }
+        Law::of(wrongs).unwrap_or(Law::Unexplained)
     }
 
     /// What another rank should hold in the same buffer.
-    fn other_owner(&self) -> Option<Law> {
+    fn other_owner(&self) -> Option<Wrong> {
         let others = self.expected.buffers.iter().filter(|((_, buffer), _)| buffer == self.buffer);
         others
             .filter(|((rank, _), _)| *rank != self.rank)
@@ -123,18 +133,33 @@ impl Case<'_> {
                 want.values.len() == self.want.values.len()
                     && want.wrong_positions(self.values).is_empty()
             })
-            .map(|((rank, _), _)| Law::OtherOwner { of: *rank })
+            .map(|((rank, _), _)| Wrong::WrongOwner {
+                holds: Some(Owner::of(self.plan, *rank)),
+                needed_at: None,
+            })
+    }
+
+    /// The right values from another position on, the rest in front.
+    fn rotated(&self) -> Option<Wrong> {
+        let of = self.values.count();
+        let starts = (1..of).filter(|by| self.agrees(0, *by) && by.checked_mul(2) != Some(of));
+        starts.take(STARTS_TRIED).find_map(|by| {
+            let turned = |position: u64| position.checked_add(by)?.checked_rem(of);
+            (0..of)
+                .all(|position| turned(position).is_some_and(|from| self.agrees(position, from)))
+                .then_some(Wrong::Rotated { by, of })
+        })
     }
 
     /// The right blocks in another order. Blocks are the runs, if they are alike.
-    fn permuted_blocks(&self) -> Option<Law> {
+    fn permuted(&self) -> Option<Wrong> {
         let runs = self.want.vector.runs();
         let length = runs.first().map(Run::count)?;
         if runs.len() < 2 || runs.iter().any(|run| run.count() != length) {
             return None;
         }
         let mut unused: Vec<(u32, &Run)> = (0..).zip(runs).collect();
-        let mut blocks = Vec::new();
+        let mut order = Vec::new();
         for place in runs {
             let index = unused.iter().position(|(_, block)| {
                 (0..length).all(|offset| {
@@ -143,9 +168,48 @@ impl Case<'_> {
                 })
             })?;
             let (block, _) = unused.remove(index);
-            blocks.push(block);
+            order.push(block);
         }
-        Some(Law::PermutedBlocks { blocks })
+        Some(Wrong::Permuted { block: length, order: Permutation::new(order) })
+    }
+
+    /// What this buffer, or another one of the rank, held after an earlier step.
+    fn earlier(&self, terms: &Terms, numbers: &Numbers<'_>, of: Of) -> Option<Wrong> {
+        let versions = self.expected.history(terms).versions(self.rank);
+        let is_here = |buffer: &str| self.expected.proposal.public_name(buffer) == self.buffer;
+        let last = versions.iter().rev().find(|version| is_here(version.buffer))?;
+        let mut others = versions.iter().rev().filter(|version| {
+            is_here(version.buffer) == matches!(of, Of::SameBuffer) && version.since != last.since
+        });
+        let found = others.find(|version| self.fits(terms, numbers, version.vector))?;
+        let since = found.since;
+        Some(match (of, last.since) {
+            (Of::SameBuffer, Some(made_by)) => {
+                Wrong::Stale { found_since: since, buffer: self.buffer.to_string(), made_by }
+            }
+            _ => {
+                let buffer = self.expected.proposal.public_name(found.buffer).to_string();
+                Wrong::HoldsBuffer { buffer, since }
+            }
+        })
+    }
+
+    /// Whether what was found is what a vector stands for; it must stand for values.
+    fn fits(&self, terms: &Terms, numbers: &Numbers<'_>, vector: &Vector) -> bool {
+        (vector.dtype(), vector.count()) == (self.values.dtype(), self.values.count())
+            && vector.runs().iter().all(|run| match run.content {
+                Content::Term(placed) => self.holds(terms, numbers, run, placed),
+                Content::Gap(_) => false,
+            })
+    }
+
+    /// One value wherever something is wrong.
+    fn constant(&self) -> Option<Wrong> {
+        let wrong = self.want.wrong_positions(self.values);
+        let value = self.values.get(*wrong.first()?)?;
+        let is_zero = value == Scalar::from_bits(value.dtype(), 0);
+        let all = wrong.iter().all(|position| self.values.get(*position) == Some(value));
+        (all && (is_zero || wrong.len() > 1)).then(|| Wrong::Constant { value: value.to_string() })
     }
 
     /// Whether what was found at `position` is what belongs at `expected`.
@@ -161,27 +225,35 @@ impl Case<'_> {
         }
     }
 
-    /// Another fold of the same contributions, the same one in every wrong run.
-    fn misfolded(&self, terms: &mut Terms, numbers: &Numbers<'_>) -> Option<Law> {
-        let mut law: Option<Law> = None;
+    /// Other folds of the contributions: what explains every wrong run.
+    fn misfolded(
+        &self,
+        terms: &mut Terms,
+        numbers: &Numbers<'_>,
+        folded: &Folded<'_>,
+    ) -> Vec<Wrong> {
+        let mut laws: Option<Vec<Wrong>> = None;
         for run in self.want.vector.runs() {
             let right = run.positions.clone().all(|position| self.agrees(position, position));
             if right {
                 continue;
             }
-            let Content::Term(placed) = run.content else { return None };
-            let found = candidates(terms, placed, run.count())
+            let Content::Term(placed) = run.content else { return Vec::new() };
+            let found: Vec<Wrong> = folded
+                .candidates(terms, placed, self.rank, run.count())
                 .into_iter()
-                .find(|(candidate, _)| self.holds(terms, numbers, run, *candidate))
-                .map(|(_, law)| law)?;
-            match &law {
-                None => law = Some(found),
-                Some(first)
-                    if core::mem::discriminant(first) == core::mem::discriminant(&found) => {}
-                Some(_) => return None,
-            }
+                .filter(|(candidate, _)| self.holds(terms, numbers, run, *candidate))
+                .map(|(_, wrong)| wrong)
+                .collect();
+            laws = Some(match laws {
+                None => found,
+                Some(laws) => laws
+                    .into_iter()
+                    .filter(|law| found.iter().any(|found| found.name() == law.name()))
+                    .collect(),
+            });
         }
-        law
+        laws.unwrap_or_default()
     }
 
     fn holds(&self, terms: &Terms, numbers: &Numbers<'_>, run: &Run, candidate: Placed) -> bool {
@@ -200,76 +272,12 @@ impl Case<'_> {
     }
 }
 
-/// Other folds of the contributions of a term, with the law that each would prove.
-fn candidates(terms: &mut Terms, placed: Placed, count: u64) -> Vec<(Placed, Law)> {
-    let Some((parts, how, divided)) = parts_of(terms, placed) else { return Vec::new() };
-    let mut all = Vec::new();
-    let plain: Vec<Placed> = parts.iter().map(|part| unscaled(terms, *part)).collect();
-    let n = u32::try_from(parts.len()).ok().and_then(GroupSize::new);
-    for part in plain.iter().chain(&parts) {
-        all.push((*part, Law::Unreduced { holds: terms.show(*part, count) }));
-    }
-    let mut fold = |terms: &mut Terms, parts: &[Placed], law: Law| {
-        if let Some(folded) = terms.combined(how, parts) {
-            let folded = match divided {
-                Some(by) => terms.divided(folded, by),
-                None => folded,
-            };
-            all.push((folded, law));
-        }
-    };
-    for (skipped, part) in parts.iter().enumerate() {
-        let contribution = terms.show(*part, count);
-        let others = parts.iter().enumerate().filter(|(index, _)| *index != skipped);
-        let others: Vec<Placed> = others.map(|(_, part)| *part).collect();
-        fold(terms, &others, Law::Missing { contribution: contribution.clone() });
-        let again: Vec<Placed> = parts.iter().copied().chain([*part]).collect();
-        fold(terms, &again, Law::Repeated { contribution });
-    }
-    let twice: Vec<Placed> = parts.iter().chain(&parts).copied().collect();
-    fold(terms, &twice, Law::Doubled);
-    let averaged = divided.is_some() || plain != parts;
-    if averaged {
-        if let Some(sum) = terms.combined(how, &plain) {
-            all.push((sum, Law::NotAveraged));
-        }
-    } else if let Some(n) = n {
-        let is_float = terms.dtype(placed.term).is_some_and(rankwise_model::Dtype::is_float);
-        if is_float {
-            let scaled: Vec<Placed> =
-                parts.iter().map(|part| terms.scaled(*part, Factor::Reciprocal(n))).collect();
-            all.extend(terms.combined(how, &scaled).map(|average| (average, Law::Averaged)));
-        } else {
-            let average = terms.divided(placed, n);
-            all.push((average, Law::Averaged));
-        }
-    }
-    all
-}
+/// Rotations that start with the right value are common where values repeat.
+const STARTS_TRIED: usize = 64;
 
-type PartsOf = (Vec<Placed>, rankwise_model::Combine, Option<GroupSize>);
-
-/// The contributions of a fold at their absolute positions, and a division after it.
-fn parts_of(terms: &Terms, placed: Placed) -> Option<PartsOf> {
-    match terms.get(placed.term)? {
-        Term::Combined { how, parts } => {
-            let parts = parts.iter().map(|part| part.shifted(placed.at)).collect();
-            Some((parts, *how, None))
-        }
-        Term::Divided { term, by } => {
-            let (parts, how, _) = parts_of(terms, Placed { term: *term, at: placed.at })?;
-            Some((parts, how, Some(*by)))
-        }
-        _ => None,
-    }
-}
-
-/// A contribution without the factor of its average.
-fn unscaled(terms: &Terms, placed: Placed) -> Placed {
-    match terms.get(placed.term) {
-        Some(Term::Scaled { term, by: Factor::Reciprocal(_) }) => {
-            Placed { term: *term, at: placed.at }
-        }
-        _ => placed,
-    }
+/// Whose earlier values are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    SameBuffer,
+    OtherBuffers,
 }

@@ -99,6 +99,26 @@ impl<'a> Groups<'a> {
         self.all().find(|(_, partition)| has(partition)).map(|(name, _)| name.to_string())
     }
 
+    /// The sizes of all groups.
+    pub(crate) fn sizes(&self) -> BTreeSet<u32> {
+        let groups = self.all().flat_map(|(_, partition)| partition.groups());
+        groups.map(|group| group.size().get()).collect()
+    }
+
+    /// Every group of the plan and of the proposal's steps that `member` is in.
+    pub(crate) fn with(&self, member: WorldRank) -> Vec<Contributors> {
+        let mut all: Vec<Contributors> = Vec::new();
+        for (name, partition) in self.all() {
+            let Some((group, _)) = partition.locate(member) else { continue };
+            let mut ranks = group.members().to_vec();
+            ranks.sort_unstable();
+            if all.iter().all(|known| known.ranks != ranks) {
+                all.push(Contributors { ranks, group: Some(name.to_string()) });
+            }
+        }
+        all
+    }
+
     fn all(&self) -> impl Iterator<Item = (&str, &Partition)> {
         let named = self.named.iter().map(|(name, partition)| (name.as_str(), *partition));
         core::iter::once((WORLD_NAME, &self.world)).chain(named)

@@ -26,10 +26,10 @@ pub(crate) struct History<'a> {
 }
 
 /// What a buffer held after a step; before the first one if that is `None`.
-struct Version<'a> {
-    buffer: &'a str,
-    since: Option<usize>,
-    vector: &'a Arc<Vector>,
+pub(crate) struct Version<'a> {
+    pub(crate) buffer: &'a str,
+    pub(crate) since: Option<usize>,
+    pub(crate) vector: &'a Arc<Vector>,
 }
 
 impl<'a> History<'a> {
@@ -90,7 +90,7 @@ impl<'a> History<'a> {
     }
 
     /// Every buffer of `rank`: the inputs, then whatever was written, in order.
-    fn versions(&self, rank: WorldRank) -> Vec<Version<'a>> {
+    pub(crate) fn versions(&self, rank: WorldRank) -> Vec<Version<'a>> {
         let inputs = self.evaluation.before.buffers(rank).into_iter().flatten();
         let mut versions: Vec<Version<'a>> =
             inputs.map(|(buffer, vector)| Version { buffer, since: None, vector }).collect();

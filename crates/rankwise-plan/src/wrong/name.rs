@@ -196,6 +196,18 @@ pub enum Wrong {
         /// The step that wrote it; `None` for an input.
         written_by: Option<usize>,
     },
+    /// It is what another buffer of the same rank holds.
+    HoldsBuffer {
+        /// That buffer.
+        buffer: String,
+        /// The step that wrote it so; `None` for an input.
+        since: Option<usize>,
+    },
+    /// One value throughout.
+    Constant {
+        /// The value.
+        value: String,
+    },
     /// More contributions differ than are listed.
     AndMore {
         /// How many more.
@@ -245,6 +257,8 @@ impl Wrong {
             Self::Stale { .. } => "stale",
             Self::Overwritten { .. } => "overwritten",
             Self::OtherBuffer { .. } => "other_buffer",
+            Self::HoldsBuffer { .. } => "holds_other_buffer",
+            Self::Constant { .. } => "constant",
             Self::AndMore { .. } => "and_more",
             Self::UnnamedReduction => "unnamed_reduction",
             Self::NotProven => "not_proven",

@@ -60,10 +60,29 @@ impl fmt::Display for Permutation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut moved = self.moved();
         match (moved.next(), moved.next(), moved.next()) {
-            (Some((one, other)), Some(_), None) if self.0.len() > 2 => {
+            (Some((one, other)), Some(_), None) => {
                 write!(f, "{one} and {other} exchanged")
             }
             _ => f.write_str(&self.listed()),
+        }
+    }
+}
+
+impl Wrong {
+    /// The order of `n` blocks, if that is what is wrong.
+    pub(crate) fn order_of_blocks(&self, n: u32) -> Option<Permutation> {
+        match self {
+            Self::Permuted { order, .. } => Some(order.clone()),
+            Self::Rotated { by, of } => {
+                let block = of
+                    .checked_div(n.into())
+                    .filter(|block| block.checked_mul(n.into()) == Some(*of))?;
+                let first =
+                    by.checked_div(block).filter(|first| first.checked_mul(block) == Some(*by))?;
+                let first = u32::try_from(first).ok()?;
+                Some(Permutation((first..n).chain(0..first).collect()))
+            }
+            _ => None,
         }
     }
 }
@@ -112,7 +131,8 @@ fn rotated(terms: &Terms, found: &Vector, needed: &Vector) -> Option<Wrong> {
         (by < run.count()).then(|| run.positions.start.saturating_add(by))
     });
     let have = key(terms, found)?;
-    starts.filter(|by| *by > 0).take(LISTED).find_map(|by| {
+    // Two halves are exchanged rather than turned.
+    starts.filter(|by| *by > 0 && by.checked_mul(2) != Some(count)).take(LISTED).find_map(|by| {
         let mut turned = needed.slice(by..count)?;
         turned.extend(&needed.slice(0..by)?);
         (key(terms, &turned)? == have).then_some(Wrong::Rotated { by, of: count })

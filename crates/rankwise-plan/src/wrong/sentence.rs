@@ -88,6 +88,12 @@ impl fmt::Display for Wrong {
                     Since(*written_by)
                 )
             }
+            Self::HoldsBuffer { buffer, since } => {
+                write!(f, "holds what `{buffer}` holds ({})", Since(*since))
+            }
+            Self::Constant { value } => {
+                write!(f, "constant: {value} wherever it is wrong, as if never written or cleared")
+            }
             Self::AndMore { contributions } => {
                 write!(f, "and {contributions} more contributions differ")
             }
