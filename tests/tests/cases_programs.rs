@@ -1,5 +1,5 @@
-//! Field cases of rank programs: d01, d03 (its log written down as a program), d05, d06,
-//! d11 and d14.
+//! Field cases of rank programs: d01, d05, d06, d11 and d14, and d03, d12 and d17, whose
+//! logs and traces are written down as programs.
 
 use std::collections::BTreeMap;
 
@@ -229,20 +229,72 @@ fn d14_one_tensor_twice_in_the_output_list_overlaps_itself() {
     let id = "d14-aliased-output-list";
     let expected = expected(id);
     assert_eq!(expected["verdict"], "overlapping outputs");
-    let program = |outputs: &str| {
-        let call = format!(
-            r#"{{"op": "all_gather", "count": 1, "dtype": "f32", "send": "x", "recv": {outputs}}}"#
-        );
-        let world = &expected["world"];
-        let text = format!(r#"{{"world": {world}, "programs": {{"0": [{call}], "1": [{call}]}}}}"#);
-        check(&Program::from_json(&text).unwrap())
-    };
-    let findings = program(r#"["t", "t"]"#);
-    let report = only(&findings);
+    let aliased = findings(id, "program");
+    let report = only(&aliased);
     assert_eq!(report.kind, Kind::Overlap);
     assert_eq!(report.conflict.as_ref().unwrap().shared.to_string(), "t[0..1]");
     // It meets its like, all the same.
-    assert_eq!(findings.completed, 1);
+    assert_eq!(aliased.completed, 1);
     // Slices of one buffer that lie apart are fine.
-    assert!(program(r#"["t[0..1]", "t[1..2]"]"#).reports.is_empty());
+    assert!(findings(id, "apart").reports.is_empty());
+}
+
+#[test]
+fn d12_one_rank_is_a_call_behind_in_one_of_two_groups() {
+    let id = "d12-rank-0-never-enqueued";
+    let expected = expected(id);
+    let findings = findings(id, "program");
+    let report = only(&findings);
+    assert_eq!(report.kind, Kind::MissingRank);
+    // The two groups have the same ranks; it is the group's name that counts calls.
+    assert_eq!(&*report.communicator, expected["group"].as_str().unwrap());
+    let missing: Vec<u64> =
+        report.absent.iter().map(|absent| absent.member.world.index().into()).collect();
+    assert_eq!(missing, numbers(&expected["missing"]));
+    let [side] = report.sides.as_slice() else { panic!("{report}") };
+    assert_eq!(members(side), numbers(&expected["present"]));
+    assert_eq!(
+        (expected["op"].as_str(), side.signature.verb().name()),
+        (Some("all_gather_base"), "all_gather")
+    );
+    let payload = side.signature.payload().unwrap();
+    assert_eq!(payload.count, expected["input_per_rank_elements"].as_u64().unwrap());
+    let output = expected["output_per_rank_elements"].as_u64().unwrap();
+    assert_eq!(payload.count * u64::from(report.ranks.get()), output);
+    // The program begins at call 288683 of the trace.
+    let Some(Seq::Collective(seq)) = report.seq else { panic!("{report}") };
+    assert_eq!(288_683 + seq, expected["seq"].as_u64().unwrap());
+    // What both called before it agreed: three calls in this group, one in the other.
+    assert_eq!(findings.completed, 4);
+    assert_eq!(288_683 + seq - 1, expected["last_completed_by_all"].as_u64().unwrap());
+}
+
+#[test]
+fn d17_the_root_of_the_first_broadcast_is_the_outlier() {
+    let id = "d17-first-broadcast-differs-on-the-root";
+    let expected = expected(id);
+    let findings = findings(id, "program");
+    let report = only(&findings);
+    assert_eq!(report.kind, Kind::Mismatch);
+    assert_eq!(report.aspects, Aspects::from_iter([Aspect::Count, Aspect::ElementType]));
+    assert_eq!(report.seq, Some(Seq::Collective(expected["opCount"].as_u64().unwrap())));
+    assert_eq!(indices(&report.outliers), numbers(&expected["culprits"]));
+    assert_eq!(findings.completed, 0);
+    // Ranks 4 to 7 are in no line of the log, and nothing is said of them.
+    let ranks = numbers(&expected["ranks_in_file"]);
+    assert_eq!(u64::from(report.ranks.get()), u64::try_from(ranks.len()).unwrap());
+    let mut seen = Vec::new();
+    for side in &report.sides {
+        assert_eq!(expected["op"], side.signature.verb().name());
+        let payload = side.signature.payload().unwrap();
+        for rank in members(side) {
+            let row = &expected["table"][rank.to_string()];
+            assert_eq!(payload.count, row["count"].as_u64().unwrap());
+            assert_eq!(payload.dtype.name(), row["dtype"].as_str().unwrap());
+            assert_eq!(payload.count * payload.dtype.bytes(), row["bytes"].as_u64().unwrap());
+            seen.push(rank);
+        }
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, ranks);
 }
