@@ -30,6 +30,8 @@ pub(crate) fn equality(terms: &Terms, one: Content, other: Content) -> Equality 
     };
     match (terms.forms().of(first), terms.forms().of(second)) {
         (Some(left), Some(right)) if left == right => Equality::Equal(sense(terms, first, second)),
+        // Two types: no witness is needed, nor could there be one for every pair.
+        _ if terms.dtype(first.term) != terms.dtype(second.term) => Equality::Differ,
         (Some(left), Some(right)) if known_to_differ(terms, left, right) => Equality::Differ,
         (Some(_), Some(_)) => Equality::NotProven,
         _ => Equality::Differ,

@@ -256,7 +256,10 @@ impl Judging<'_> {
             device: self.plan.device_of(rank),
             buffer: need.buffer.clone(),
             positions: at.clone(),
-            found: show(held).unwrap_or_else(|| "nothing: no step wrote this buffer".to_string()),
+            found: show(held).unwrap_or_else(|| match length {
+                Some((found, _)) => format!("nothing: the buffer has {found} positions"),
+                None => "nothing: no step wrote this buffer".to_string(),
+            }),
             needed: show(needed).unwrap_or_default(),
             wrongs,
         }
@@ -361,10 +364,15 @@ fn find(
             expected: format!("{}, as many as it has elements", needed.count()),
         });
     }
-    let first = |vector: &Vector| vector.runs().first().map(|run| run.content);
+    // The first positions that are needed, or that are needed past the end.
     let at_first = |held: Option<&Vector>, length, why| {
-        let at = needed.runs().first().map_or(0..0, |run| run.positions.clone());
-        Difference { at, held: held.and_then(first), needed: first(needed), length, why }
+        let end = held.filter(|held| held.count() < positions.end).map_or(0, Vector::count);
+        let from = end.saturating_sub(positions.start);
+        let first = needed.within(from..needed.count()).next();
+        let start = positions.start.saturating_add(from);
+        let at = start..start.saturating_add(first.as_ref().map_or(0, Run::count));
+        let held = held.and_then(|held| Some(held.within(at.clone()).next()?.content));
+        Difference { at, held, needed: first.map(|run| run.content), length, why }
     };
     let Some(held) = held else {
         return Ok(Finding::Differs(at_first(None, None, Why::NeverWritten)));

@@ -17,7 +17,7 @@ use rankwise_model::{Combine, Dtype, DtypeClass, Scalar};
 use crate::form::{Form, PlacedForm, exact, nearest, within};
 use crate::term::{InputId, Origin, Placed, Term, TermId, Terms};
 
-/// How many random inputs are tried.
+/// How many random inputs are tried; every other one has small numbers only.
 pub const INPUTS_TRIED: u64 = 64;
 
 /// How many elements are tried as the only one that is another.
@@ -234,6 +234,15 @@ fn random(seed: u64, dtype: Dtype, element: &Element) -> Typed {
     let mut mixer = Mixer(seed);
     element.hash(&mut mixer);
     let bits = mixer.finish();
+    if seed % 2 == 1 {
+        // Small enough for any type to hold what is converted to it, or whole after the
+        // usual divisions: what a conversion to integers asks for.
+        let unit = if seed % 4 == 1 { 12 } else { 1 };
+        return Typed {
+            value: BigRational::from_integer((bits % 6).saturating_mul(unit).into()),
+            dtype,
+        };
+    }
     let value = match Scalar::from_bits(dtype, bits).to_integer() {
         Some(integer) => BigInt::from(integer),
         // A float stands for a real number: some whole number of either sign that

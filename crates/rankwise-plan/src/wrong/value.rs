@@ -52,6 +52,13 @@ struct Parts {
     parts: BTreeMap<PlacedForm, Multiplicity>,
 }
 
+impl Parts {
+    /// Whether something is combined at all: one part once is that part, however.
+    fn is_fold(&self) -> bool {
+        self.parts.len() > 1 || self.parts.values().any(|times| !times.is_one())
+    }
+}
+
 /// The same position of one input of several ranks, each as often as the others.
 struct Even {
     input: InputId,
@@ -79,12 +86,14 @@ impl Differ<'_> {
             return wrongs;
         }
         let (have, want) = (self.parts(found), self.parts(needed));
-        if let (Some(have), Some(want)) = (only(&have), only(&want))
-            && let (Some(found), Some(needed)) = (self.origin(have), self.origin(want))
+        // Once each, or as often as the other: a multiple is another matter.
+        if let (Some(only_have), Some(only_want)) = (only(&have), only(&want))
+            && have.parts.values().eq(want.parts.values())
+            && let (Some(found), Some(needed)) = (self.origin(only_have), self.origin(only_want))
             && found != needed
         {
             let mut wrongs = alloc::vec![Wrong::OtherOrigin { found, needed }];
-            wrongs.extend(out_of_place(have.at, want.at));
+            wrongs.extend(out_of_place(only_have.at, only_want.at));
             return wrongs;
         }
         if let (Some(even), Some(wanted)) = (self.even(&have), self.even(&want))
@@ -96,14 +105,19 @@ impl Differ<'_> {
             return wrongs;
         }
         let same_parts = have.parts.keys().eq(want.parts.keys());
-        if have.how != want.how && have.parts.len() > 1 && want.parts.len() > 1 {
+        if have.how != want.how && have.is_fold() && want.is_fold() {
             if same_parts {
                 let (found, needed) = (fold_name(have.how), fold_name(want.how));
                 return alloc::vec![Wrong::OtherReduction { found, needed }];
             }
             return alloc::vec![Wrong::Different];
         }
-        if same_parts && let Some((found, needed)) = proportional(&have.parts, &want.parts) {
+        // A power is no multiple.
+        let powers = [&have, &want].iter().any(|parts| parts.how == Combine::Prod);
+        if same_parts
+            && !powers
+            && let Some((found, needed)) = proportional(&have.parts, &want.parts)
+        {
             return alloc::vec![self.scale(found, needed)];
         }
         self.part_by_part(&have.parts, &want.parts)
