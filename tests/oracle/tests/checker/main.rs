@@ -1,0 +1,9 @@
+//! The checker against an oracle that shares no code with it.
+
+mod case;
+mod draw;
+mod judge;
+mod naming;
+mod rewrite;
+
+mod random_plans;
