@@ -17,6 +17,7 @@ mod arrays;
 mod load;
 
 mod findings;
+mod grounds;
 mod held;
 mod needs;
 mod order;

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::envelope::Wide;
 use crate::exit::Exit;
+use crate::grounds::{self, GroundData};
 use crate::held::{positions, range};
 use crate::page::Page;
 use crate::steps;
@@ -74,7 +75,7 @@ pub(crate) fn compose(page: &mut Page, plan: &Plan, report: &NeedsReport) {
         evidence(page, need);
     }
     if let Some(sense) = report.sense() {
-        page.item("  sense: ", &format!("{sense}: {}", sense.promise()));
+        grounds::compose(page, sense, &report.grounds());
     }
 }
 
@@ -106,6 +107,7 @@ pub(crate) fn evidence(page: &mut Page, need: &NeedReport) {
 pub(crate) struct NeedsData {
     answer: &'static str,
     sense: Option<&'static str>,
+    grounds: Vec<GroundData>,
     needs: Vec<NeedData>,
 }
 
@@ -152,6 +154,7 @@ pub(crate) fn data(plan: &Plan, report: &NeedsReport) -> NeedsData {
     NeedsData {
         answer: report.answer().name(),
         sense: report.sense().map(rankwise_plan::sense::Sense::name),
+        grounds: grounds::data(&report.grounds()),
         needs: needs.collect(),
     }
 }

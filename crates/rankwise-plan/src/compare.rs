@@ -15,7 +15,7 @@ use crate::error::PlanError;
 use crate::evaluate::{Evaluation, evaluate};
 use crate::need::{NeedsAnswer, NeedsReport, judge_needs};
 use crate::plan::{Plan, Proposal};
-use crate::sense::Sense;
+use crate::sense::{Grounds, Sense};
 use crate::surface::{Evaluated, Surface};
 use crate::term::Terms;
 
@@ -38,6 +38,8 @@ pub struct Comparison {
     pub evaluations: [Evaluation; 2],
     /// The weakest sense of equality on which any part of the verdict rests.
     pub sense: Option<Sense>,
+    /// What that equality rests on, and what its bits hinge on.
+    pub grounds: Grounds,
     /// What is not stated, by name. Numbers of speed may be set side by side only
     /// when nothing is.
     pub unsettled: Vec<Unsettled>,
@@ -132,8 +134,10 @@ pub fn compare(
     let written: BTreeSet<String> = one.written().union(&other.written()).cloned().collect();
     let not_compared =
         written.into_iter().filter(|name| !surface.compared.contains(name)).collect();
-    let relied_on = needs.iter().filter(|needs| needs.answer() == NeedsAnswer::Satisfied);
-    let sense = relied_on.filter_map(NeedsReport::sense).chain(state.sense()).max();
+    let relied_on = || needs.iter().filter(|needs| needs.answer() == NeedsAnswer::Satisfied);
+    let sense = relied_on().filter_map(NeedsReport::sense).chain(state.sense()).max();
+    let mut grounds = state.grounds().clone();
+    relied_on().for_each(|needs| grounds.extend(&needs.grounds()));
     Ok(Comparison {
         surface,
         not_compared,
@@ -141,6 +145,7 @@ pub fn compare(
         needs,
         evaluations: [first, second],
         sense,
+        grounds,
         unsettled,
     })
 }

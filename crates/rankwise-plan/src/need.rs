@@ -17,7 +17,7 @@ use crate::error::{Fault, PlanError};
 use crate::evaluate::Evaluation;
 use crate::memory::ranks;
 use crate::plan::{Need, Plan, Proposal};
-use crate::sense::Sense;
+use crate::sense::{Gathering, Grounds, Sense};
 use crate::term::Terms;
 use crate::vector::{Content, Run, Vector, side_by_side};
 use crate::wrong::{Claim, Groups, History, Scene, Wrong, owners, reordered};
@@ -44,6 +44,8 @@ pub struct NeedReport {
     /// The weakest sense in which what was found equals what was needed; `None`
     /// unless the answer is yes.
     pub sense: Option<Sense>,
+    /// What that equality rests on; empty unless the answer is yes.
+    pub grounds: Grounds,
     /// How many ranks the need names.
     pub ranks: u64,
     /// How many of them do not find what they need.
@@ -122,6 +124,13 @@ impl NeedsReport {
     pub fn sense(&self) -> Option<Sense> {
         self.needs.iter().filter_map(|need| need.sense).max()
     }
+
+    /// What the needs that are met rest on.
+    pub fn grounds(&self) -> Grounds {
+        let mut grounds = Grounds::default();
+        self.needs.iter().for_each(|need| grounds.extend(&need.grounds));
+        grounds
+    }
 }
 
 /// Judges a proposal by the needs of its plan.
@@ -159,6 +168,7 @@ impl Judging<'_> {
             need: index,
             answer: Answer::Yes,
             sense: None,
+            grounds: Grounds::default(),
             ranks: 0,
             failing: 0,
             evidence: None,
@@ -168,6 +178,7 @@ impl Judging<'_> {
         // so that no address is used again meanwhile.)
         let mut known: BTreeMap<(usize, usize), Finding> = BTreeMap::new();
         let mut worst: Option<(WorldRank, Difference)> = None;
+        let mut grounds = Gathering::default();
         for rank in ranks(self.plan.world).filter(|rank| self.plan.is_on(&need.on, *rank)) {
             report.ranks = report.ranks.saturating_add(1);
             let needed = self.expressions.vector(terms, index, &need.holds, rank)?;
@@ -176,7 +187,8 @@ impl Judging<'_> {
             let finding = match known.get(&key) {
                 Some(finding) => finding.clone(),
                 None => {
-                    let finding = find(terms, index, need, held.as_deref(), &needed)?;
+                    let finding =
+                        find(terms, index, need, (held.as_deref(), &needed), &mut grounds)?;
                     known.insert(key, finding.clone());
                     finding
                 }
@@ -205,6 +217,8 @@ impl Judging<'_> {
             report.sense = None;
             let claims = if report.answer == Answer::No { claims } else { Vec::new() };
             report.evidence = Some(self.evidence(terms, need, &claims, rank, &difference));
+        } else {
+            report.grounds = grounds.into_grounds();
         }
         Ok(report)
     }
@@ -349,8 +363,8 @@ fn find(
     terms: &Terms,
     index: usize,
     need: &Need,
-    held: Option<&Vector>,
-    needed: &Vector,
+    (held, needed): (Option<&Vector>, &Vector),
+    grounds: &mut Gathering,
 ) -> Result<Finding, PlanError> {
     let whole = 0..needed.count();
     let positions = need.positions.clone().unwrap_or(whole);
@@ -386,7 +400,8 @@ fn find(
         let (start, end) = (positions.start, common.saturating_sub(positions.start));
         let parts = held.slice(start..common).zip(needed.slice(0..end));
         if let Some((held, wanted)) = parts
-            && let Finding::Differs(difference) = compare_vectors(terms, &held, &wanted, start)
+            && let Finding::Differs(difference) =
+                compare_vectors(terms, &held, &wanted, start, grounds)
         {
             return Ok(Finding::Differs(Difference { length, ..difference }));
         }
@@ -395,11 +410,17 @@ fn find(
     let Some(slice) = held.slice(positions.clone()) else {
         return Ok(Finding::Met(Some(Sense::Exact)));
     };
-    Ok(compare_vectors(terms, &slice, needed, positions.start))
+    Ok(compare_vectors(terms, &slice, needed, positions.start, grounds))
 }
 
 /// Compares run by run; the first known difference wins over the first unknown one.
-fn compare_vectors(terms: &Terms, held: &Vector, needed: &Vector, offset: u64) -> Finding {
+fn compare_vectors(
+    terms: &Terms,
+    held: &Vector,
+    needed: &Vector,
+    offset: u64,
+    grounds: &mut Gathering,
+) -> Finding {
     let mut weakest = None;
     let mut open = None;
     for (positions, contents) in side_by_side(&[held, needed]) {
@@ -417,7 +438,12 @@ fn compare_vectors(terms: &Terms, held: &Vector, needed: &Vector, offset: u64) -
         let unnamed = is_unnamed(terms, *found) || is_unnamed(terms, *wanted);
         match equality(terms, *found, *wanted) {
             _ if unnamed => open = open.or_else(|| Some(difference(Why::Value))),
-            Equality::Equal(sense) => weakest = weakest.max(Some(sense)),
+            Equality::Equal(sense) => {
+                weakest = weakest.max(Some(sense));
+                if let (Content::Term(found), Content::Term(wanted)) = (*found, *wanted) {
+                    grounds.add(terms, found, wanted);
+                }
+            }
             Equality::NotProven => open = open.or_else(|| Some(difference(Why::NotProven))),
             Equality::Differ | Equality::BothGaps => {
                 return Finding::Differs(difference(Why::Value));

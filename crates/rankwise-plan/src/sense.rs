@@ -1,5 +1,8 @@
 //! In which sense two terms are equal.
 
+mod ground;
+mod grounds;
+
 use core::fmt;
 
 use num_rational::BigRational;
@@ -7,6 +10,10 @@ use rankwise_model::{Combine, Dtype};
 
 use crate::form::{exact, nearest};
 use crate::term::{Factor, Placed, Term, Terms};
+
+pub use ground::Ground;
+pub(crate) use grounds::Gathering;
+pub use grounds::Grounds;
 
 /// A sense of equality, strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -15,6 +15,7 @@ use crate::command::{Answer, Asked, Failure};
 use crate::envelope::Wide;
 use crate::exit::Exit;
 use crate::findings::{self, FindingsData};
+use crate::grounds::{self, GroundData};
 use crate::held::{positions, range};
 use crate::load::Loaded;
 use crate::needs;
@@ -179,7 +180,7 @@ impl<'a> Pair<'a> {
             }
         }
         if let Some(sense) = self.comparison.sense.filter(|_| self.exit() == Exit::Yes) {
-            page.item("  sense: ", &format!("{sense}: {}", sense.promise()));
+            grounds::compose(page, sense, &self.comparison.grounds);
         }
         self.compose_figures(page);
     }
@@ -266,8 +267,16 @@ impl<'a> Pair<'a> {
     }
 
     fn data(&self) -> PairData {
-        let Comparison { surface, not_compared, state, needs, evaluations, sense, unsettled } =
-            &self.comparison;
+        let Comparison {
+            surface,
+            not_compared,
+            state,
+            needs,
+            evaluations,
+            sense,
+            grounds,
+            unsettled,
+        } = &self.comparison;
         let [left, right] = &self.sides;
         let side = |index: usize, side: &Side<'_>| {
             let evaluation = evaluations.get(index);
@@ -297,6 +306,7 @@ impl<'a> Pair<'a> {
             state_evidence: state.evidence.as_ref().map(DifferenceData::of),
             state_because: state.because.clone(),
             sense: sense.map(Sense::name),
+            grounds: grounds::data(grounds),
             compared: surface.compared.clone(),
             not_compared: not_compared.clone(),
             unsettled: unsettled.iter().map(ToString::to_string).collect(),
@@ -343,6 +353,7 @@ struct PairData {
     state_evidence: Option<DifferenceData>,
     state_because: Vec<String>,
     sense: Option<&'static str>,
+    grounds: Vec<GroundData>,
     compared: Vec<String>,
     not_compared: Vec<String>,
     unsettled: Vec<String>,

@@ -11,7 +11,7 @@ use rankwise_topology::WorldRank;
 use crate::equal::{Equality, equality};
 use crate::memory::{identity, ranks};
 use crate::plan::Plan;
-use crate::sense::Sense;
+use crate::sense::{Gathering, Grounds, Sense};
 use crate::surface::{Evaluated, Surface};
 use crate::term::{InputId, Terms};
 use crate::vector::{Content, Run, Vector, side_by_side};
@@ -49,6 +49,7 @@ pub struct StateReport {
     /// For an unknown state: what is not stated, in words.
     pub because: Vec<String>,
     sense: Option<Sense>,
+    grounds: Grounds,
 }
 
 /// The first place at which two states differ.
@@ -84,13 +85,24 @@ impl StateReport {
         self.sense.filter(|_| self.state == State::Same)
     }
 
+    /// What the sameness rests on, if the states are the same; else nothing.
+    pub const fn grounds(&self) -> &Grounds {
+        &self.grounds
+    }
+
     fn different(evidence: Difference) -> Self {
         let evidence = Some(evidence);
-        Self { state: State::Different, evidence, because: Vec::new(), sense: None }
+        Self {
+            state: State::Different,
+            evidence,
+            because: Vec::new(),
+            sense: None,
+            grounds: Grounds::default(),
+        }
     }
 
     fn unknown(because: Vec<String>, evidence: Option<Difference>) -> Self {
-        Self { state: State::Unknown, evidence, because, sense: None }
+        Self { state: State::Unknown, evidence, because, sense: None, grounds: Grounds::default() }
     }
 
     pub(super) fn of(
@@ -113,6 +125,7 @@ impl StateReport {
             seen: BTreeSet::new(),
             doubts: BTreeSet::new(),
             weakest: None,
+            grounds: Gathering::default(),
             open: None,
         };
         for Pair { place, ranks } in &pairs {
@@ -137,7 +150,14 @@ impl StateReport {
         }
         if walk.doubts.is_empty() {
             let sense = walk.weakest.or(Some(Sense::Exact));
-            return Self { state: State::Same, evidence: None, because: Vec::new(), sense };
+            let grounds = walk.grounds.into_grounds();
+            return Self {
+                state: State::Same,
+                evidence: None,
+                because: Vec::new(),
+                sense,
+                grounds,
+            };
         }
         Self::unknown(walk.doubts.into_iter().collect(), walk.open)
     }
@@ -263,6 +283,7 @@ struct Walk<'a> {
     seen: BTreeSet<(usize, usize)>,
     doubts: BTreeSet<String>,
     weakest: Option<Sense>,
+    grounds: Gathering,
     open: Option<Difference>,
 }
 
@@ -338,6 +359,7 @@ impl Walk<'_> {
         match equality(terms, one, other) {
             Equality::Equal(sense) => {
                 self.weakest = self.weakest.max(Some(sense));
+                self.grounds.add(terms, first, second);
                 None
             }
             Equality::NotProven => {
