@@ -11,7 +11,9 @@ use alloc::vec::Vec;
 
 use crate::Verified;
 use crate::execute::{Inputs, Left, execute};
-use crate::format::{Answer, Certificate, Claim, Held, InputsAgree, Job, Need, Side, Verdict};
+use crate::format::{
+    Answer, Certificate, Claim, Held, Input, InputsAgree, Job, Need, Side, Verdict,
+};
 use crate::rejected::Rejected;
 use crate::sense::Sense;
 use crate::term::{Identity, Placed, Terms};
@@ -37,7 +39,7 @@ pub(crate) fn check(certificate: &Certificate) -> Result<Verified, Rejected> {
     let mut left = Vec::new();
     let mut inputs = Inputs::new();
     for (index, side) in job.sides.iter().enumerate() {
-        let own = declare(job, index, side, &mut terms);
+        let own = declare(job, index, side, &mut terms)?;
         left.push(execute(side, index, &own, &mut terms)?);
         inputs.extend(own);
     }
@@ -85,16 +87,26 @@ fn shape(job: &Job, verdict: &Verdict) -> Result<(), Rejected> {
 }
 
 /// The inputs of a side, each one with that of the other side where they agree.
-fn declare<'a>(job: &'a Job, index: usize, side: &'a Side, terms: &mut Terms) -> Inputs<'a> {
+fn declare<'a>(
+    job: &'a Job,
+    index: usize,
+    side: &'a Side,
+    terms: &mut Terms,
+) -> Result<Inputs<'a>, Rejected> {
     let others = job.sides.iter().enumerate().filter(|(other, _)| *other != index);
-    let other = others.map(|(_, side)| side).next();
+    let others = others.flat_map(|(_, side)| &side.inputs);
+    let others: BTreeMap<&str, &Input> = others.map(|one| (one.name.as_str(), one)).collect();
     let mut inputs = Inputs::new();
     for input in &side.inputs {
-        let agrees = match (job.inputs_agree, other) {
-            (Some(InputsAgree::ByMeaning), Some(other)) => {
-                input.meaning.is_some() && other.inputs.contains(input)
+        let other = others.get(input.name.as_str());
+        let agrees = match job.inputs_agree {
+            None => true,
+            Some(InputsAgree::ByMeaning) => input.meaning.is_some() && other == Some(&input),
+            Some(InputsAgree::OnePlan) if other == Some(&input) => true,
+            Some(InputsAgree::OnePlan) => {
+                let why = format!("`{}` is not the same on both sides of one plan", input.name);
+                return Err(Rejected::job(format!("sides[{index}].inputs"), why));
             }
-            _ => true,
         };
         let identity = Identity {
             name: input.name.clone(),
@@ -106,7 +118,7 @@ fn declare<'a>(job: &'a Job, index: usize, side: &'a Side, terms: &mut Terms) ->
         };
         inputs.insert(&input.name, terms.input(identity));
     }
-    inputs
+    Ok(inputs)
 }
 
 impl Check<'_> {
@@ -166,6 +178,9 @@ impl Check<'_> {
                 }
             }
         }
+        if values.values().all(|(_, needed)| needed.count() == 0) {
+            return Err(refuse("a need of no position"));
+        }
         let Some(left) = self.left.first() else { return Err(refuse("nobody who needs it")) };
         match (&answer.difference, answer.satisfied) {
             (None, true) => {}
@@ -212,6 +227,11 @@ impl Check<'_> {
         let mut weakest = Sense::Exact;
         let mut seen = BTreeSet::new();
         for buffer in surface {
+            let held = |one| first.held(one, buffer).is_some_and(|held| held.has_values());
+            if !twins.iter().any(|[one, _]| held(*one)) {
+                let why = format!("nothing is held in `{buffer}`: a claim about nothing");
+                return Err(Rejected::claim("job.surface", why));
+            }
             for [one, other] in &twins {
                 let place = || format!("`{buffer}` of rank {one}");
                 let held = stated.remove(&(buffer.as_str(), *one));

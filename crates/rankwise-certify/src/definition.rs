@@ -121,6 +121,12 @@ impl Sized {
         )
     }
 
+    /// Whether rank `r` is promised anything.
+    pub(crate) const fn promises(&self, r: u64) -> bool {
+        let at_root = matches!(self.collective, Collective::Reduce | Collective::Gather);
+        r == self.root || !at_root
+    }
+
     /// What rank `r` is left with; `None` where nothing is promised.
     pub(crate) fn blocks(&self, r: u64) -> Option<Vec<Block>> {
         let length = self.count;

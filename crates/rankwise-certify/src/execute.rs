@@ -7,9 +7,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::definition::{From, InPlace, Op, Sized};
-use crate::format::{Attached, Call, Message, Origin, Side, Source, Step, View, Whole};
+use crate::format::{Attached, Call, Input, Message, Origin, Side, Source, Step, View, Whole};
 use crate::limits::RANKS;
-use crate::number::{Dtype, Number, parse};
+use crate::number::{Dtype, Number};
 use crate::rejected::Rejected;
 use crate::term::{NoTerm, Terms};
 use crate::vector::{Content, Vector, side_by_side};
@@ -17,6 +17,10 @@ use crate::vector::{Content, Vector, side_by_side};
 /// What every rank of a side is left with.
 pub(crate) struct Left<'a> {
     side: &'a Side,
+    /// By the name outside: its own.
+    renamed: BTreeMap<&'a str, &'a str>,
+    /// The own names of those.
+    hidden: BTreeSet<&'a str>,
     memory: Vec<BTreeMap<&'a str, Arc<Vector>>>,
 }
 
@@ -57,7 +61,7 @@ impl core::convert::From<&str> for Stuck {
 }
 
 /// What makes the inputs of a side what they are: their numbers in `Terms`, by name.
-pub(crate) type Inputs<'a> = BTreeMap<&'a str, u32>;
+pub(crate) type Inputs<'a> = BTreeMap<&'a str, usize>;
 
 /// Carries out all acts of a side.
 pub(crate) fn execute<'a>(
@@ -68,7 +72,13 @@ pub(crate) fn execute<'a>(
 ) -> Result<Left<'a>, Rejected> {
     let place = |rest: &str| format!("sides[{index}].{rest}");
     world(side).map_err(|(at, why)| Rejected::job(place(at), why))?;
-    let left = Left { side, memory: (0..side.ranks).map(|_| BTreeMap::new()).collect() };
+    let names = side.renamed.iter().map(|one| (one.public.as_str(), one.own.as_str()));
+    let left = Left {
+        side,
+        renamed: names.clone().collect(),
+        hidden: names.map(|(_, own)| own).collect(),
+        memory: (0..side.ranks).map(|_| BTreeMap::new()).collect(),
+    };
     let mut machine = Machine { left, terms, mail: BTreeMap::new() };
     let told = |at: String| {
         move |stuck| match stuck {
@@ -128,10 +138,9 @@ impl Left<'_> {
     /// What a rank holds in the buffer that is called so outside. A renamed buffer no
     /// longer answers to its own name.
     pub(crate) fn held(&self, rank: u32, public: &str) -> Option<&Arc<Vector>> {
-        let renamed = &self.side.renamed;
-        let own = match renamed.iter().find(|renamed| renamed.public == public) {
-            Some(renamed) => renamed.own.as_str(),
-            None if renamed.iter().any(|renamed| renamed.own == public) => return None,
+        let own = match self.renamed.get(public) {
+            Some(own) => own,
+            None if self.hidden.contains(public) => return None,
             None => public,
         };
         self.memory.get(usize::try_from(rank).ok()?)?.get(own)
@@ -139,6 +148,24 @@ impl Left<'_> {
 
     pub(crate) fn device(&self, rank: u32) -> Option<&String> {
         self.side.devices.as_ref()?.get(usize::try_from(rank).ok()?)
+    }
+}
+
+/// How many ranks each device has.
+fn ranks_on(side: &Side) -> BTreeMap<&str, u32> {
+    let mut ranks_on: BTreeMap<&str, u32> = BTreeMap::new();
+    for device in side.devices.iter().flatten() {
+        let ranks = ranks_on.entry(device).or_default();
+        *ranks = ranks.saturating_add(1);
+    }
+    ranks_on
+}
+
+/// How many elements of an input a rank has.
+fn count(input: &Input, rank: u32) -> Option<u64> {
+    match input.counts.as_slice() {
+        [all] => Some(all.0),
+        each => each.get(usize::try_from(rank).ok()?).map(|count| count.0),
     }
 }
 
@@ -162,22 +189,15 @@ struct Machine<'a, 't> {
 impl<'a> Machine<'a, '_> {
     fn fill(&mut self, inputs: &Inputs<'a>) -> Result<(), Stuck> {
         let side = self.left.side;
-        let mut ranks_on: BTreeMap<&str, u32> = BTreeMap::new();
-        for device in side.devices.iter().flatten() {
-            let ranks = ranks_on.entry(device).or_default();
-            *ranks = ranks.saturating_add(1);
-        }
+        let ranks_on = ranks_on(side);
         for input in &side.inputs {
             let id = *inputs.get(input.name.as_str()).ok_or("an input that is not there")?;
             for rank in 0..side.ranks {
                 let of = owner(side, &ranks_on, input.attached, rank);
                 let atom = self.terms.atom(id, of)?;
-                let own = usize::try_from(rank).ok().and_then(|rank| input.counts.get(rank));
-                let count = match input.counts.as_slice() {
-                    [all] => *all,
-                    _ => *own.ok_or("a rank without a count")?,
-                };
-                let held = Vector::of(input.dtype, count.0, Content::Term(atom));
+                let count = count(input, rank).ok_or("a rank without a count")?;
+                self.terms.declare(atom, count)?;
+                let held = Vector::of(input.dtype, count, Content::Term(atom));
                 self.put(rank, &input.name, Arc::new(held))?;
             }
         }
@@ -242,7 +262,7 @@ impl<'a> Machine<'a, '_> {
                 this.folded(act.op, &[], &parts).map(Arc::new)
             }),
             Step::Scale(act) => {
-                let by = parse(&act.by).ok_or("a factor that is no exact number")?;
+                let by = self.terms.number(&act.by)?;
                 self.local(act.on, &act.to, |this, rank| {
                     let vector = this.source(rank, &act.from)?;
                     let dtype = vector.dtype;
@@ -263,6 +283,7 @@ impl<'a> Machine<'a, '_> {
     }
 
     fn peer(&self, message: &Message) -> Result<(), Stuck> {
+        same_for_all(&message.buffer)?;
         if message.peer >= self.left.side.ranks {
             return Err(format!("peer {}, which is not there", message.peer).into());
         }
@@ -276,6 +297,7 @@ impl<'a> Machine<'a, '_> {
         to: &'a View,
         mut act: impl FnMut(&mut Self, u32) -> Result<Arc<Vector>, Stuck>,
     ) -> Result<(), Stuck> {
+        same_for_all(to)?;
         for rank in self.groups(on)?.iter().flatten() {
             let vector = act(self, *rank)?;
             self.write(*rank, to, 0, vector)?;
@@ -293,12 +315,13 @@ impl<'a> Machine<'a, '_> {
         if root.is_some() != kind.is_rooted() || root.is_some_and(|root| root >= ranks) {
             return Err("a root that the call does not have, or none in its group".into());
         }
-        let scalars: Option<Vec<Number>> = call.scalars.iter().map(|text| parse(text)).collect();
-        let scalars = scalars.ok_or("a scalar that is no exact number")?;
         let expected = if call.op == Some(Op::Premul) { group.len() } else { 0 };
-        if scalars.len() != expected {
-            return Err(format!("{} scalars where {expected} must be", scalars.len()).into());
+        if call.scalars.len() != expected {
+            return Err(format!("{} scalars where {expected} must be", call.scalars.len()).into());
         }
+        let scalars: Result<Vec<Number>, NoTerm> =
+            call.scalars.iter().map(|text| self.terms.number(text)).collect();
+        let scalars = scalars?;
         let sized = kind.sized(ranks, root.unwrap_or(0), call.count.0);
         let sized = sized.ok_or("lengths of 2^64 or more")?;
         self.terms.spend(ranks)?;
@@ -327,19 +350,19 @@ impl<'a> Machine<'a, '_> {
         let mut shared: Option<Arc<Vector>> = None;
         for (r, rank) in (0..).zip(group) {
             let receives = view(&call.recv, r, ranks)?;
-            let Some(blocks) = sized.blocks(r) else {
+            if !sized.promises(r) {
                 if let Some(view) = receives {
                     let nothing = Vector::of(dtype, sized.output(), Content::Nothing);
                     self.write(*rank, view, r, Arc::new(nothing))?;
                 }
                 continue;
-            };
+            }
             let view_of = receives.ok_or("no buffer where one is written")?;
             let output = match shared.take().filter(|_| sized.is_shared()) {
                 Some(output) => output,
                 None => {
                     let mut output = Vector::empty(dtype);
-                    for block in &blocks {
+                    for block in sized.blocks(r).iter().flatten() {
                         let from = match block.from {
                             From::Everyone => folded.as_ref(),
                             From::One(q) => {
@@ -455,7 +478,7 @@ impl<'a> Machine<'a, '_> {
                 let content = match value {
                     None => Content::Nothing,
                     Some(text) => {
-                        let value = parse(text).ok_or("a constant that is no exact number")?;
+                        let value = self.terms.number(text)?;
                         Content::Term(self.terms.constant(*dtype, value)?)
                     }
                 };
@@ -544,6 +567,11 @@ fn view(views: &[Option<View>], r: u64, ranks: u64) -> Result<Option<&View>, Stu
         (views, Some(own)) if u64::try_from(views.len()) == Ok(ranks) => Ok(own.as_ref()),
         _ => Err(format!("{} views for {ranks} ranks", views.len()).into()),
     }
+}
+
+/// Refuses a view that depends on the rank in a group where there is none.
+fn same_for_all(view: &View) -> Result<(), Stuck> {
+    if view.by.is_some() { Err("`by`, where no group takes part".into()) } else { Ok(()) }
 }
 
 /// Where a view starts on rank `r`.

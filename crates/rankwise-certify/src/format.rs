@@ -487,23 +487,30 @@ pub(crate) fn read(json: &str) -> Result<Certificate, Rejected> {
     struct Version {
         certificate: u64,
     }
+    let Version { certificate } = serde_json::from_str(json).map_err(|error| unreadable(&error))?;
+    if certificate != VERSION {
+        return Err(Rejected::Version { found: certificate });
+    }
+    serde_json::from_str(json).map_err(|error| unreadable(&error))
+}
+
+/// Refuses a text that is too long to be looked at.
+pub(crate) fn short(json: &str) -> Result<(), Rejected> {
     if json.len() > TEXT_BYTES {
         let limit = u64::try_from(TEXT_BYTES).unwrap_or(u64::MAX);
         return Err(Rejected::Limit { what: "bytes of text", limit });
     }
-    let unreadable = |error: serde_json::Error| {
-        let why = error.to_string();
-        let place = alloc::format!(" at line {} column {}", error.line(), error.column());
-        let why = why.strip_suffix(place.as_str()).unwrap_or(&why).into();
-        let (line, column) = match error.classify() {
-            Category::Io => (0, 0),
-            _ => (error.line(), error.column()),
-        };
-        Rejected::Unreadable { line, column, why }
+    Ok(())
+}
+
+/// Where a text is not what it must be, and why.
+pub(crate) fn unreadable(error: &serde_json::Error) -> Rejected {
+    let why = error.to_string();
+    let place = alloc::format!(" at line {} column {}", error.line(), error.column());
+    let why = why.strip_suffix(place.as_str()).unwrap_or(&why).into();
+    let (line, column) = match error.classify() {
+        Category::Io => (0, 0),
+        _ => (error.line(), error.column()),
     };
-    let Version { certificate } = serde_json::from_str(json).map_err(unreadable)?;
-    if certificate != VERSION {
-        return Err(Rejected::Version { found: certificate });
-    }
-    serde_json::from_str(json).map_err(unreadable)
+    Rejected::Unreadable { line, column, why }
 }

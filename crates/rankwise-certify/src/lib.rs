@@ -44,6 +44,7 @@ extern crate alloc;
 
 pub mod limits;
 
+mod distinct;
 mod format;
 mod number;
 mod seal;
@@ -89,6 +90,7 @@ pub struct Verified {
 /// they hold, what is done, what is needed): hold that against the plan. Work is
 /// bounded by [`limits`]; no text makes it panic.
 pub fn verify(json: &str) -> Result<Verified, Rejected> {
+    format::short(json)?;
     let certificate = format::read(json)?;
     seal::check(json, &certificate.digest)?;
     claim::check(&certificate)
@@ -107,5 +109,6 @@ pub fn verify(json: &str) -> Result<Verified, Rejected> {
 /// # Ok::<(), rankwise_certify::Rejected>(())
 /// ```
 pub fn digest(json: &str) -> Result<String, Rejected> {
+    format::short(json)?;
     seal::digest(json)
 }

@@ -11,105 +11,130 @@ use alloc::vec::Vec;
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
+use crate::distinct::Distinct;
 use crate::format::{How, Origin};
-use crate::number::{Dtype, Number};
+use crate::limits::NUMBER_BITS;
+use crate::number::{self, Dtype, Number};
 
 /// A normal form, read from a position on. Where it depends on no input, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Value {
-    sum: u32,
+    sum: usize,
     at: u64,
 }
 
 /// A leaf, read from a position on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Spot {
-    leaf: u32,
+    leaf: usize,
     at: u64,
 }
 
+/// Parts in order, none of multiplicity zero, the earliest that reads an input at 0.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Sum {
     dtype: Dtype,
-    parts: BTreeMap<Spot, Number>,
+    parts: Vec<(Spot, Number)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Leaf {
     One,
-    Element { input: u32, of: Origin },
-    Product(BTreeMap<Value, BigUint>),
-    Extreme { how: How, of: BTreeSet<Value> },
-    Quotient { of: u32, by: u32 },
-    Cast { of: u32, to: Dtype },
+    Element { input: usize, of: Origin },
+    Product(Vec<(Value, BigUint)>),
+    Extreme { how: How, of: Vec<Value> },
+    Quotient { of: usize, by: u32 },
+    Cast { of: usize, to: Dtype },
+}
+
+/// What is known of a sum or a leaf.
+#[derive(Clone, Copy, Debug)]
+struct Facts {
+    /// Whether it reads no input, so that it is the same at every position.
+    fixed: bool,
+    /// What it takes to keep it or to go through it, in units of work.
+    cost: u64,
 }
 
 /// All normal forms of one check, each once.
 #[derive(Debug, Default)]
 pub(crate) struct Normals {
-    sums: Vec<(Sum, bool)>,
-    sum_ids: BTreeMap<Sum, u32>,
-    /// With whether it reads no input.
-    leaves: Vec<(Leaf, bool)>,
-    leaf_ids: BTreeMap<Leaf, u32>,
+    sums: Distinct<Sum, Facts>,
+    leaves: Distinct<Leaf, Facts>,
 }
 
+/// A part of a sum in memory: where it reads and how often it counts.
+const PART_COST: u64 = 5;
+
+/// Why there is no normal form.
+pub(crate) type Why = &'static str;
+
+const FRACTION: Why = "a fraction among integers";
+const LONG: Why = "a number of more than 2^13 binary digits";
+const LOST: Why = "a value that is not there";
+
 impl Normals {
-    pub(crate) fn atom(&mut self, dtype: Dtype, input: u32, of: Origin) -> Value {
+    pub(crate) fn atom(&mut self, dtype: Dtype, input: usize, of: Origin) -> Result<Value, Why> {
         self.alone(dtype, Leaf::Element { input, of }, 0)
     }
 
-    pub(crate) fn constant(&mut self, dtype: Dtype, value: Number) -> Option<Value> {
+    pub(crate) fn constant(&mut self, dtype: Dtype, value: Number) -> Result<Value, Why> {
         let leaf = self.leaf(Leaf::One);
-        self.total(dtype, core::iter::once((Spot { leaf, at: 0 }, value)).collect())
+        self.total(dtype, BTreeMap::from([(Spot { leaf, at: 0 }, value)]))
     }
 
-    pub(crate) fn sum(&mut self, dtype: Dtype, values: &[Value]) -> Option<Value> {
+    pub(crate) fn sum(&mut self, dtype: Dtype, values: &[Value]) -> Result<Value, Why> {
         let mut total = BTreeMap::new();
         for value in values {
-            self.add(&mut total, *value, &Number::one());
+            self.add(&mut total, *value, &Number::one())?;
         }
         self.total(dtype, total)
     }
 
-    pub(crate) fn multiple(&mut self, dtype: Dtype, value: Value, by: &Number) -> Option<Value> {
+    pub(crate) fn multiple(
+        &mut self,
+        dtype: Dtype,
+        value: Value,
+        by: &Number,
+    ) -> Result<Value, Why> {
+        if !dtype.is_float() && !by.is_integer() {
+            return Err(FRACTION);
+        }
         let mut total = BTreeMap::new();
-        self.add(&mut total, value, by);
+        self.add(&mut total, value, by)?;
         self.total(dtype, total)
     }
 
-    pub(crate) fn product(&mut self, dtype: Dtype, values: &[Value]) -> Option<Value> {
+    pub(crate) fn product(&mut self, dtype: Dtype, values: &[Value]) -> Result<Value, Why> {
         let mut constant = Number::one();
         let mut powers: BTreeMap<Value, BigUint> = BTreeMap::new();
         for value in values {
-            let Some(sum) = self.parts(*value) else { continue };
             // A multiple of one leaf is its multiplicity times the leaf; zero is zero.
-            let single = match (sum.len(), sum.iter().next()) {
-                (0, _) => {
+            let (spot, times) = match self.parts(*value)? {
+                [] => {
                     constant = Number::zero();
                     continue;
                 }
-                (1, Some((spot, times))) => Some((*spot, times.clone())),
-                _ => None,
+                [(spot, times)] => (*spot, times),
+                _ => {
+                    *powers.entry(*value).or_default() += BigUint::one();
+                    continue;
+                }
             };
-            let Some((spot, times)) = single else {
-                *powers.entry(*value).or_default() += BigUint::one();
-                continue;
-            };
-            constant = dtype.modulo(constant * times)?;
+            constant = number::product(&constant, times).ok_or(LONG)?;
+            constant = dtype.modulo(constant).ok_or(FRACTION)?;
             let later = spot.at.saturating_add(value.at);
-            match self.leaves.get(index(spot.leaf)).map(|(leaf, _)| leaf) {
-                Some(Leaf::One) => {}
-                Some(Leaf::Product(factors)) => {
+            match self.leaves.get(spot.leaf).ok_or(LOST)?.0 {
+                Leaf::One => {}
+                Leaf::Product(factors) => {
                     for (factor, power) in factors {
                         *powers.entry(self.later(*factor, later)).or_default() += power;
                     }
                 }
-                Some(leaf) => {
-                    let factor = self.alone(dtype, leaf.clone(), later);
+                leaf => {
+                    let factor = self.alone(dtype, leaf.clone(), later)?;
                     *powers.entry(factor).or_default() += BigUint::one();
                 }
-                None => return None,
             }
         }
         let only = powers.first_key_value().filter(|(_, power)| power.is_one());
@@ -118,20 +143,24 @@ impl Normals {
             (1, Some((factor, _))) => *factor,
             _ => {
                 let base = self.base(powers.keys());
-                let powers = powers
-                    .into_iter()
-                    .map(|(factor, power)| (self.earlier(factor, base), power))
-                    .collect();
-                self.alone(dtype, Leaf::Product(powers), base)
+                let powers = powers.into_iter();
+                let powers = powers.map(|(factor, power)| (self.earlier(factor, base), power));
+                let leaf = Leaf::Product(powers.collect());
+                self.alone(dtype, leaf, base)?
             }
         };
         self.multiple(dtype, product, &constant)
     }
 
-    pub(crate) fn extreme(&mut self, dtype: Dtype, how: How, values: &[Value]) -> Value {
+    pub(crate) fn extreme(
+        &mut self,
+        dtype: Dtype,
+        how: How,
+        values: &[Value],
+    ) -> Result<Value, Why> {
         let mut all = BTreeSet::new();
         for value in values {
-            match self.single(*value) {
+            match self.single(*value)? {
                 Some((Leaf::Extreme { how: inner, of }, at)) if *inner == how => {
                     all.extend(of.iter().map(|part| self.later(*part, at)));
                 }
@@ -139,27 +168,27 @@ impl Normals {
             }
         }
         if let (1, Some(only)) = (all.len(), all.first()) {
-            return *only;
+            return Ok(*only);
         }
         let base = self.base(all.iter());
         let of = all.into_iter().map(|part| self.earlier(part, base)).collect();
         self.alone(dtype, Leaf::Extreme { how, of }, base)
     }
 
-    pub(crate) fn quotient(&mut self, dtype: Dtype, value: Value, by: u32) -> Value {
+    pub(crate) fn quotient(&mut self, dtype: Dtype, value: Value, by: u32) -> Result<Value, Why> {
         match by {
-            1 => value,
+            1 => Ok(value),
             by => self.alone(dtype, Leaf::Quotient { of: value.sum, by }, value.at),
         }
     }
 
-    pub(crate) fn cast(&mut self, value: Value, to: Dtype) -> Value {
+    pub(crate) fn cast(&mut self, value: Value, to: Dtype) -> Result<Value, Why> {
         // Widened without loss and back again is what it was.
-        if let Some((Leaf::Cast { of, to: through }, at)) = self.single(value)
-            && self.sums.get(index(*of)).is_some_and(|(sum, _)| sum.dtype == to)
+        if let Some((Leaf::Cast { of, to: through }, at)) = self.single(value)?
+            && self.sums.get(*of).is_some_and(|(sum, _)| sum.dtype == to)
             && through.holds_all_of(to)
         {
-            return self.later(Value { sum: *of, at: 0 }, at);
+            return Ok(self.later(Value { sum: *of, at: 0 }, at));
         }
         self.alone(to, Leaf::Cast { of: value.sum, to }, value.at)
     }
@@ -170,88 +199,92 @@ impl Normals {
         Value { sum: value.sum, at: if fixed { 0 } else { value.at.saturating_add(by) } }
     }
 
-    /// How many parts its sum has.
-    pub(crate) fn width(&self, value: Value) -> u64 {
-        let parts = self.parts(value).map_or(0, BTreeMap::len);
-        u64::try_from(parts).unwrap_or(u64::MAX).saturating_add(1)
+    /// What it takes to keep a value or to go through it, in units of work.
+    pub(crate) fn cost(&self, value: Value) -> u64 {
+        self.sums.get(value.sum).map_or(1, |(_, facts)| facts.cost)
     }
 
-    fn parts(&self, value: Value) -> Option<&BTreeMap<Spot, Number>> {
-        self.sums.get(index(value.sum)).map(|(sum, _)| &sum.parts)
+    fn parts(&self, value: Value) -> Result<&[(Spot, Number)], Why> {
+        self.sums.get(value.sum).map(|(sum, _)| sum.parts.as_slice()).ok_or(LOST)
     }
 
     /// The one leaf that a value is, counted once, and where it reads.
-    fn single(&self, value: Value) -> Option<(&Leaf, u64)> {
-        let parts = self.parts(value)?;
-        let (spot, _) = parts.first_key_value().filter(|(_, times)| times.is_one())?;
-        let (leaf, _) = self.leaves.get(index(spot.leaf))?;
-        (parts.len() == 1).then_some((leaf, spot.at.saturating_add(value.at)))
+    fn single(&self, value: Value) -> Result<Option<(&Leaf, u64)>, Why> {
+        let [(spot, times)] = self.parts(value)? else { return Ok(None) };
+        let (leaf, _) = self.leaves.get(spot.leaf).ok_or(LOST)?;
+        Ok(times.is_one().then_some((leaf, spot.at.saturating_add(value.at))))
     }
 
-    fn add(&self, total: &mut BTreeMap<Spot, Number>, value: Value, by: &Number) {
-        for (spot, times) in self.parts(value).into_iter().flatten() {
-            let fixed = self.leaves.get(index(spot.leaf)).is_none_or(|(_, fixed)| *fixed);
-            let at = if fixed { 0 } else { spot.at.saturating_add(value.at) };
-            *total.entry(Spot { leaf: spot.leaf, at }).or_default() += times * by;
+    fn add(
+        &self,
+        total: &mut BTreeMap<Spot, Number>,
+        value: Value,
+        by: &Number,
+    ) -> Result<(), Why> {
+        for (spot, times) in self.parts(value)? {
+            let at =
+                if self.is_fixed_leaf(spot.leaf) { 0 } else { spot.at.saturating_add(value.at) };
+            let so_far = total.entry(Spot { leaf: spot.leaf, at }).or_default();
+            *so_far += number::product(times, by).ok_or(LONG)?;
+            if number::bits(so_far) > NUMBER_BITS {
+                return Err(LONG);
+            }
         }
+        Ok(())
     }
 
     /// The value with these parts.
-    fn total(&mut self, dtype: Dtype, total: BTreeMap<Spot, Number>) -> Option<Value> {
-        let mut parts = BTreeMap::new();
+    fn total(&mut self, dtype: Dtype, total: BTreeMap<Spot, Number>) -> Result<Value, Why> {
+        let mut parts = Vec::with_capacity(total.len());
+        let mut facts = Facts { fixed: true, cost: 1 };
+        let mut base = u64::MAX;
         for (spot, times) in total {
-            let times = dtype.modulo(times)?;
-            if !times.is_zero() {
-                parts.insert(spot, times);
+            let times = dtype.modulo(times).ok_or(FRACTION)?;
+            if times.is_zero() {
+                continue;
             }
+            let (_, leaf) = self.leaves.get(spot.leaf).ok_or(LOST)?;
+            let digits = number::bits(&times) / 16;
+            facts.fixed &= leaf.fixed;
+            facts.cost =
+                [PART_COST, digits, leaf.cost].into_iter().fold(facts.cost, u64::saturating_add);
+            if !leaf.fixed {
+                base = base.min(spot.at);
+            }
+            parts.push((spot, times));
         }
-        let fixed = |spot: &Spot| self.leaves.get(index(spot.leaf)).is_none_or(|(_, fixed)| *fixed);
-        let reading = parts.keys().filter(|spot| !fixed(spot));
-        let base = reading.map(|spot| spot.at).min();
-        let relative = |spot: Spot| Spot { at: spot.at.saturating_sub(base.unwrap_or(0)), ..spot };
-        let parts = parts.into_iter().map(|(spot, times)| (relative(spot), times)).collect();
-        let sum = Sum { dtype, parts };
-        let id = match self.sum_ids.get(&sum) {
-            Some(known) => *known,
-            None => {
-                let id = u32::try_from(self.sums.len()).unwrap_or(u32::MAX);
-                self.sum_ids.insert(sum.clone(), id);
-                self.sums.push((sum, base.is_none()));
-                id
-            }
-        };
-        Some(Value { sum: id, at: base.unwrap_or(0) })
+        for (spot, _) in &mut parts {
+            spot.at = spot.at.saturating_sub(base);
+        }
+        let sum = self.sums.keep(Sum { dtype, parts }, facts);
+        Ok(Value { sum, at: if facts.fixed { 0 } else { base } })
     }
 
     /// The value that is one leaf.
-    fn alone(&mut self, dtype: Dtype, leaf: Leaf, at: u64) -> Value {
+    fn alone(&mut self, dtype: Dtype, leaf: Leaf, at: u64) -> Result<Value, Why> {
         let leaf = self.leaf(leaf);
-        let fixed = self.leaves.get(index(leaf)).is_none_or(|(_, fixed)| *fixed);
-        let at = if fixed { 0 } else { at };
-        let one = core::iter::once((Spot { leaf, at }, Number::one())).collect();
-        // One is one in every type.
-        self.total(dtype, one).unwrap_or(Value { sum: u32::MAX, at })
+        let at = if self.is_fixed_leaf(leaf) { 0 } else { at };
+        self.total(dtype, BTreeMap::from([(Spot { leaf, at }, Number::one())]))
     }
 
-    fn leaf(&mut self, leaf: Leaf) -> u32 {
-        if let Some(known) = self.leaf_ids.get(&leaf) {
-            return *known;
-        }
-        let fixed = match &leaf {
-            Leaf::One => true,
-            Leaf::Element { .. } => false,
-            Leaf::Product(factors) => factors.keys().all(|factor| self.is_fixed(factor.sum)),
-            Leaf::Extreme { of, .. } => of.iter().all(|part| self.is_fixed(part.sum)),
-            Leaf::Quotient { of, .. } | Leaf::Cast { of, .. } => self.is_fixed(*of),
+    fn leaf(&mut self, leaf: Leaf) -> usize {
+        let (fixed, inner) = match &leaf {
+            Leaf::One => (true, 0),
+            Leaf::Element { .. } => (false, 0),
+            Leaf::Product(of) => (of.iter().all(|(factor, _)| self.is_fixed(factor.sum)), of.len()),
+            Leaf::Extreme { of, .. } => (of.iter().all(|part| self.is_fixed(part.sum)), of.len()),
+            Leaf::Quotient { of, .. } | Leaf::Cast { of, .. } => (self.is_fixed(*of), 0),
         };
-        let id = u32::try_from(self.leaves.len()).unwrap_or(u32::MAX);
-        self.leaf_ids.insert(leaf.clone(), id);
-        self.leaves.push((leaf, fixed));
-        id
+        let inner = u64::try_from(inner).unwrap_or(u64::MAX);
+        self.leaves.keep(leaf, Facts { fixed, cost: inner.saturating_mul(PART_COST) })
     }
 
-    fn is_fixed(&self, sum: u32) -> bool {
-        self.sums.get(index(sum)).is_none_or(|(_, fixed)| *fixed)
+    fn is_fixed(&self, sum: usize) -> bool {
+        self.sums.get(sum).is_none_or(|(_, facts)| facts.fixed)
+    }
+
+    fn is_fixed_leaf(&self, leaf: usize) -> bool {
+        self.leaves.get(leaf).is_none_or(|(_, facts)| facts.fixed)
     }
 
     /// Where the earliest of several reads.
@@ -264,8 +297,4 @@ impl Normals {
         let fixed = self.is_fixed(value.sum);
         Value { sum: value.sum, at: if fixed { 0 } else { value.at.saturating_sub(base) } }
     }
-}
-
-fn index(id: u32) -> usize {
-    usize::try_from(id).unwrap_or(usize::MAX)
 }

@@ -6,10 +6,22 @@ use num_bigint::{BigInt, Sign};
 use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 
-use crate::limits::NUMBER_CHARACTERS;
+use crate::limits::{NUMBER_BITS, NUMBER_CHARACTERS};
 
 /// An exact value.
 pub(crate) type Number = BigRational;
+
+/// How many binary digits a number takes, above and below the line, whichever is more.
+pub(crate) fn bits(number: &Number) -> u64 {
+    number.numer().bits().max(number.denom().bits())
+}
+
+/// A product, or nothing where it would be longer than numbers may be: it is not made.
+pub(crate) fn product(one: &Number, other: &Number) -> Option<Number> {
+    // Bits of a product add up, or are one less.
+    let fits = bits(one).saturating_add(bits(other)) <= NUMBER_BITS || one.is_zero();
+    fits.then(|| one * other)
+}
 
 /// An element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]

@@ -1,12 +1,14 @@
 //! The digest over a certificate: whatever is changed, it no longer fits.
 
+use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-use core::fmt::Write as _;
+use core::fmt::{self, Write as _};
 
-use serde_json::Value;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::value::Value;
 use sha2::{Digest as _, Sha256};
 
+use crate::format::unreadable;
 use crate::rejected::Rejected;
 
 /// Refuses a certificate that was changed after it was sealed.
@@ -20,56 +22,90 @@ pub(crate) fn check(json: &str, stated: &str) -> Result<(), Rejected> {
 
 /// The digest of a certificate's text, whatever digest it carries.
 pub(crate) fn digest(json: &str) -> Result<String, Rejected> {
-    let unreadable = |why: String| Rejected::Unreadable { line: 0, column: 0, why };
-    let mut value: Value =
-        serde_json::from_str(json).map_err(|error| unreadable(error.to_string()))?;
-    let Some(map) = value.as_object_mut() else {
-        return Err(unreadable("no JSON object".into()));
-    };
-    map.remove("digest");
-    let mut text = String::new();
-    canonical(&value, &mut text)
-        .ok_or_else(|| unreadable("a number that is no whole number below 2^64".into()))?;
+    let mut whole: BTreeMap<String, Canonical> =
+        serde_json::from_str(json).map_err(|error| unreadable(&error))?;
+    whole.remove("digest");
     let mut digest = String::from("sha256:");
-    for byte in Sha256::digest(text.as_bytes()) {
+    for byte in Sha256::digest(object(whole).0.as_bytes()) {
         // Writing into a string does not fail.
         let _ = write!(digest, "{byte:02x}");
     }
     Ok(digest)
 }
 
-/// The one text of a value, whichever way round it was written.
-fn canonical(value: &Value, text: &mut String) -> Option<()> {
-    match value {
-        Value::Null => text.push_str("null"),
-        Value::Bool(is) => text.push_str(if *is { "true" } else { "false" }),
-        Value::Number(number) => text.push_str(&number.as_u64()?.to_string()),
-        Value::String(string) => text.push_str(&Value::from(string.as_str()).to_string()),
-        Value::Array(elements) => {
-            text.push('[');
-            for (index, element) in elements.iter().enumerate() {
-                if index > 0 {
-                    text.push(',');
-                }
-                canonical(element, text)?;
-            }
-            text.push(']');
+/// The one text of a JSON value, whichever way round it was written. It is never kept as
+/// a tree, which would take many times the memory of its text.
+struct Canonical(String);
+
+/// An object with its keys in order.
+fn object(entries: BTreeMap<String, Canonical>) -> Canonical {
+    let mut text = String::from("{");
+    for (key, Canonical(value)) in entries {
+        if text.len() > 1 {
+            text.push(',');
         }
-        Value::Object(map) => {
-            // Sorted here: a feature of serde_json may keep another order.
-            let mut entries: Vec<(&String, &Value)> = map.iter().collect();
-            entries.sort_by_key(|(key, _)| *key);
-            text.push('{');
-            for (index, (key, value)) in entries.into_iter().enumerate() {
-                if index > 0 {
-                    text.push(',');
-                }
-                text.push_str(&Value::from(key.as_str()).to_string());
-                text.push(':');
-                canonical(value, text)?;
-            }
-            text.push('}');
-        }
+        text.push_str(&quoted(&key));
+        text.push(':');
+        text.push_str(&value);
     }
-    Some(())
+    text.push('}');
+    Canonical(text)
+}
+
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+impl<'de> Deserialize<'de> for Canonical {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Text)
+    }
+}
+
+struct Text;
+
+impl<'de> Visitor<'de> for Text {
+    type Value = Canonical;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object, a list, a string, true, false, null or a number below 2^64")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Canonical, E> {
+        Ok(Canonical("null".into()))
+    }
+
+    fn visit_bool<E: Error>(self, is: bool) -> Result<Canonical, E> {
+        Ok(Canonical(is.to_string()))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Canonical, E> {
+        Ok(Canonical(number.to_string()))
+    }
+
+    fn visit_str<E: Error>(self, string: &str) -> Result<Canonical, E> {
+        Ok(Canonical(quoted(string)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Canonical, A::Error> {
+        let mut text = String::from("[");
+        while let Some(Canonical(element)) = elements.next_element()? {
+            if text.len() > 1 {
+                text.push(',');
+            }
+            text.push_str(&element);
+        }
+        text.push(']');
+        Ok(Canonical(text))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Canonical, A::Error> {
+        let mut entries = BTreeMap::new();
+        while let Some((key, value)) = map.next_entry()? {
+            if entries.insert(key, value).is_some() {
+                return Err(A::Error::custom("a key twice"));
+            }
+        }
+        Ok(object(entries))
+    }
 }

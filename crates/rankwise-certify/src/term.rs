@@ -8,10 +8,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::definition::Op;
+use crate::distinct::Distinct;
 use crate::format::{Attached, How, Origin};
 use crate::limits::{DEPTH, WORK};
-use crate::normal::{Normals, Value};
-use crate::number::{Dtype, Number};
+use crate::normal::{Normals, Value, Why};
+use crate::number::{self, Dtype, Number};
 use crate::rejected::Rejected;
 use crate::sense::{Rounding, Sense};
 use crate::vector::Content;
@@ -19,7 +20,7 @@ use crate::vector::Content;
 /// A term, read from a position of its inputs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Placed {
-    pub(crate) term: u32,
+    pub(crate) term: usize,
     pub(crate) at: u64,
 }
 
@@ -44,19 +45,19 @@ pub(crate) struct Identity {
 /// One term.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Term {
-    Input { input: u32, of: Origin },
+    Input { input: usize, of: Origin },
     Constant { dtype: Dtype, value: Number },
     Fold { how: How, parts: Vec<Placed> },
-    Mean { of: u32, ranks: u32 },
-    Scalar { of: u32, by: Number },
-    Times { of: u32, by: Number },
-    Divide { of: u32, by: u32 },
-    Cast { of: u32, to: Dtype },
+    Mean { of: usize, ranks: u32 },
+    Scalar { of: usize, by: Number },
+    Times { of: usize, by: Number },
+    Divide { of: usize, by: u32 },
+    Cast { of: usize, to: Dtype },
 }
 
-#[derive(Clone, Debug)]
+/// What is known of a term.
+#[derive(Clone, Copy, Debug)]
 struct Entry {
-    term: Term,
     dtype: Dtype,
     depth: u32,
     /// Whether a float is in it.
@@ -70,9 +71,10 @@ struct Entry {
 /// All terms of one check.
 #[derive(Debug, Default)]
 pub(crate) struct Terms {
-    inputs: Vec<Identity>,
-    entries: Vec<Entry>,
-    known: BTreeMap<Term, u32>,
+    inputs: Distinct<Identity, ()>,
+    all: Distinct<Term, Entry>,
+    /// Of contributions that somebody has: how long they are.
+    lengths: BTreeMap<usize, u64>,
     normals: Normals,
     work: u64,
 }
@@ -84,19 +86,26 @@ pub(crate) enum NoTerm {
     Why(&'static str),
 }
 
+impl From<Rejected> for NoTerm {
+    fn from(rejected: Rejected) -> Self {
+        Self::Limit(rejected)
+    }
+}
+
+impl From<Why> for NoTerm {
+    fn from(why: Why) -> Self {
+        Self::Why(why)
+    }
+}
+
 impl Terms {
-    pub(crate) fn identity(&self, input: u32) -> Option<&Identity> {
-        self.inputs.get(usize::try_from(input).ok()?)
+    pub(crate) fn identity(&self, input: usize) -> Option<&Identity> {
+        self.inputs.get(input).map(|(identity, ())| identity)
     }
 
     /// Declares an input, or finds it.
-    pub(crate) fn input(&mut self, identity: Identity) -> u32 {
-        let known = self.inputs.iter().position(|known| *known == identity);
-        let index = known.unwrap_or_else(|| {
-            self.inputs.push(identity);
-            self.inputs.len().saturating_sub(1)
-        });
-        u32::try_from(index).unwrap_or(u32::MAX)
+    pub(crate) fn input(&mut self, identity: Identity) -> usize {
+        self.inputs.keep(identity, ())
     }
 
     /// Counts units of work.
@@ -108,15 +117,21 @@ impl Terms {
         Ok(())
     }
 
-    pub(crate) fn get(&self, term: u32) -> Option<&Term> {
-        self.entry(term).map(|entry| &entry.term)
+    pub(crate) fn get(&self, term: usize) -> Option<&Term> {
+        self.all.get(term).map(|(term, _)| term)
     }
 
-    pub(crate) fn dtype(&self, term: u32) -> Option<Dtype> {
+    /// An exact number as it is written.
+    pub(crate) fn number(&mut self, text: &str) -> Result<Number, NoTerm> {
+        self.spend(u64::try_from(text.len()).unwrap_or(u64::MAX))?;
+        number::parse(text).ok_or(NoTerm::Why("what is no exact number in lowest terms"))
+    }
+
+    pub(crate) fn dtype(&self, term: usize) -> Option<Dtype> {
         self.entry(term).map(|entry| entry.dtype)
     }
 
-    pub(crate) fn has_float(&self, term: u32) -> bool {
+    pub(crate) fn has_float(&self, term: usize) -> bool {
         self.entry(term).is_none_or(|entry| entry.float)
     }
 
@@ -180,10 +195,35 @@ impl Terms {
         Ok(Content::Term(placed))
     }
 
-    pub(crate) fn atom(&mut self, input: u32, of: Origin) -> Result<Placed, NoTerm> {
+    /// Says that somebody has a contribution, and how long it is.
+    pub(crate) fn declare(&mut self, atom: Placed, length: u64) -> Result<(), NoTerm> {
+        self.spend(2)?;
+        let known = self.lengths.entry(atom.term).or_default();
+        *known = length.max(*known);
+        Ok(())
+    }
+
+    /// How long a contribution is, if anybody has it.
+    pub(crate) fn length(&self, atom: Placed) -> Option<u64> {
+        self.lengths.get(&atom.term).copied()
+    }
+
+    /// How much work is left.
+    pub(crate) const fn left(&self) -> u64 {
+        WORK.saturating_sub(self.work)
+    }
+
+    pub(crate) fn contribution(&self, input: usize, of: Origin) -> Option<Placed> {
+        Some(Placed { term: self.all.number(&Term::Input { input, of })?, at: 0 })
+    }
+
+    pub(crate) fn atom(&mut self, input: usize, of: Origin) -> Result<Placed, NoTerm> {
         let dtype = self.identity(input).map(|identity| identity.dtype);
         let dtype = dtype.ok_or(NoTerm::Why("an input that is not there"))?;
-        let normal = self.normals.atom(dtype, input, of.clone());
+        if let Origin::Device(name) = &of {
+            self.spend(u64::try_from(name.len()).unwrap_or(u64::MAX) / 8)?;
+        }
+        let normal = self.normals.atom(dtype, input, of.clone())?;
         self.store(Term::Input { input, of }, dtype, 0, normal, Rounding::NONE)
     }
 
@@ -191,8 +231,7 @@ impl Terms {
         if !dtype.has(&value) {
             return Err(NoTerm::Why("a constant that its type does not hold"));
         }
-        let normal = self.normals.constant(dtype, value.clone());
-        let normal = normal.ok_or(NoTerm::Why("a fraction among integers"))?;
+        let normal = self.normals.constant(dtype, value.clone())?;
         self.store(Term::Constant { dtype, value }, dtype, 0, normal, Rounding::NONE)
     }
 
@@ -219,15 +258,14 @@ impl Terms {
             relative.push(part);
             values.push(self.normal(part).ok_or(UNKNOWN)?);
         }
-        let widths = values.iter().map(|value| self.normals.width(*value));
-        let entries = widths.fold(0, u64::saturating_add);
-        self.spend(entries).map_err(NoTerm::Limit)?;
+        let costs = values.iter().map(|value| self.normals.cost(*value));
+        let cost = costs.fold(0, u64::saturating_add);
+        self.spend(cost)?;
         let normal = match how {
-            How::Sum => self.normals.sum(dtype, &values),
-            How::Prod => self.normals.product(dtype, &values),
-            How::Max | How::Min => Some(self.normals.extreme(dtype, how, &values)),
+            How::Sum => self.normals.sum(dtype, &values)?,
+            How::Prod => self.normals.product(dtype, &values)?,
+            How::Max | How::Min => self.normals.extreme(dtype, how, &values)?,
         };
-        let normal = normal.ok_or(NoTerm::Why("a fraction among integers"))?;
         let rounding = rounding.folded(how, parts.len(), dtype);
         self.store(Term::Fold { how, parts: relative }, dtype, base, normal, rounding)
     }
@@ -266,9 +304,9 @@ impl Terms {
         let entry = self.entry(of.term).ok_or(UNKNOWN)?;
         let (dtype, value) = (entry.dtype, entry.normal);
         let rounding = entry.rounding.multiplied(exact, dtype);
-        self.spend(self.normals.width(value)).map_err(NoTerm::Limit)?;
-        let normal = self.normals.multiple(dtype, value, by);
-        let normal = normal.ok_or(NoTerm::Why("a fraction among integers"))?;
+        let digits = (number::bits(by) / 64).saturating_add(1);
+        self.spend(self.normals.cost(value).saturating_mul(digits))?;
+        let normal = self.normals.multiple(dtype, value, by)?;
         self.store(term, dtype, of.at, normal, rounding)
     }
 
@@ -279,7 +317,7 @@ impl Terms {
         if by == 0 || dtype.is_float() {
             return Err(NoTerm::Why("a truncating division by 0, or of floats"));
         }
-        let normal = self.normals.quotient(dtype, entry.normal, by);
+        let normal = self.normals.quotient(dtype, entry.normal, by)?;
         self.store(Term::Divide { of: of.term, by }, dtype, of.at, normal, rounding)
     }
 
@@ -290,7 +328,7 @@ impl Terms {
             return Ok(of);
         }
         let rounding = entry.rounding.converted();
-        let normal = self.normals.cast(entry.normal, to);
+        let normal = self.normals.cast(entry.normal, to)?;
         self.store(Term::Cast { of: of.term, to }, to, of.at, normal, rounding)
     }
 
@@ -302,8 +340,8 @@ impl Terms {
         normal: Value,
         rounding: Rounding,
     ) -> Result<Placed, NoTerm> {
-        if let Some(known) = self.known.get(&term) {
-            return Ok(self.placed(*known, at));
+        if let Some(known) = self.all.number(&term) {
+            return Ok(self.placed(known, at));
         }
         let (one, many) = match &term {
             Term::Input { .. } | Term::Constant { .. } => (None, [].as_slice()),
@@ -325,25 +363,30 @@ impl Terms {
             let limit = u64::from(DEPTH);
             return Err(NoTerm::Limit(Rejected::Limit { what: "operations on one value", limit }));
         }
-        self.spend(1).map_err(NoTerm::Limit)?;
-        let id = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
-        self.known.insert(term.clone(), id);
-        self.entries.push(Entry { term, dtype, depth, float, fixed, rounding, normal });
-        Ok(self.placed(id, at))
+        let parts = u64::try_from(many.len()).unwrap_or(u64::MAX);
+        let cost = self.normals.cost(normal).saturating_add(parts);
+        self.spend(TERM_COST.saturating_add(cost))?;
+        let known = Entry { dtype, depth, float, fixed, rounding, normal };
+        let term = self.all.keep(term, known);
+        Ok(self.placed(term, at))
     }
 
-    fn placed(&self, term: u32, at: u64) -> Placed {
+    /// A term placed somewhere; one that reads no input is always at 0.
+    pub(crate) fn placed(&self, term: usize, at: u64) -> Placed {
         Placed { term, at: if self.is_fixed(term) { 0 } else { at } }
     }
 
     /// Whether it reads no input, so that it is the same at every position.
-    fn is_fixed(&self, term: u32) -> bool {
+    fn is_fixed(&self, term: usize) -> bool {
         self.entry(term).is_some_and(|entry| entry.fixed)
     }
 
-    fn entry(&self, term: u32) -> Option<&Entry> {
-        self.entries.get(usize::try_from(term).ok()?)
+    fn entry(&self, term: usize) -> Option<&Entry> {
+        self.all.get(term).map(|(_, entry)| entry)
     }
 }
+
+/// What it takes to keep a term that has no parts, in units of work.
+const TERM_COST: u64 = 8;
 
 const UNKNOWN: NoTerm = NoTerm::Why("a term that is not there");

@@ -59,6 +59,11 @@ impl Vector {
         u64::try_from(self.runs.len()).unwrap_or(u64::MAX)
     }
 
+    /// Whether anything is promised of any position.
+    pub(crate) fn has_values(&self) -> bool {
+        self.runs.iter().any(|run| !matches!(run.content, Content::Nothing))
+    }
+
     /// Appends positions; `None` if the length no longer fits.
     pub(crate) fn push(&mut self, count: u64, content: Content) -> Option<()> {
         let start = self.count();

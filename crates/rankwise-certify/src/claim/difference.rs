@@ -99,6 +99,8 @@ impl Found<'_> {
             given: BTreeMap::new(),
             used: BTreeSet::new(),
             known: BTreeMap::new(),
+            open: false,
+            work: self.terms.left(),
         };
         for Given { input, of, position, value } in &differ.witness {
             let id = *self.inputs.get(input.as_str()).ok_or("a witness of no input")?;
@@ -106,6 +108,10 @@ impl Found<'_> {
             let identity = self.terms.identity(id).ok_or("a witness of no input")?;
             if !identity.dtype.has(&number) {
                 return Err(format!("a witness {value}, which its type does not hold"));
+            }
+            let held = self.terms.contribution(id, of.clone());
+            if held.and_then(|held| self.terms.length(held)).is_none_or(|held| position.0 >= held) {
+                return Err(format!("a witness of `{input}` of {of} where nobody has any"));
             }
             if witness.given.insert((id, of.clone(), position.0), number).is_some() {
                 return Err("a witness that says something twice".into());

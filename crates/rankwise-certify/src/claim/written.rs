@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use crate::execute::Inputs;
 use crate::format::{Written, WrittenPlaced, WrittenRun};
-use crate::number::{Dtype, Number, parse};
+use crate::number::Dtype;
 use crate::rejected::Rejected;
 use crate::term::{NoTerm, Placed, Terms};
 use crate::vector::{Content, Vector};
@@ -42,18 +42,20 @@ impl Table {
         inputs: &Inputs<'_>,
         terms: &mut Terms,
     ) -> Result<Placed, No> {
-        let number = |text: &str| -> Result<Number, No> {
-            parse(text).ok_or_else(|| No::Why(format!("`{text}`, which is no exact number")))
-        };
         let of = |of: u32| self.placed(&(of, crate::format::Whole(0))).map_err(No::Why);
         Ok(match written {
             Written::Input(input) => {
                 let id = inputs.get(input.name.as_str());
                 let id = id.ok_or_else(|| No::Why(format!("no input `{}`", input.name)))?;
-                terms.atom(*id, input.of.clone())?
+                let atom = terms.atom(*id, input.of.clone())?;
+                terms.length(atom).ok_or_else(|| {
+                    No::Why(format!("`{}` of {}, which nobody has", input.name, input.of))
+                })?;
+                atom
             }
             Written::Constant(constant) => {
-                terms.constant(constant.dtype, number(&constant.value)?)?
+                let value = terms.number(&constant.value)?;
+                terms.constant(constant.dtype, value)?
             }
             Written::Fold(fold) => {
                 let parts: Result<Vec<Placed>, String> =
@@ -61,8 +63,14 @@ impl Table {
                 terms.fold(fold.how, &parts.map_err(No::Why)?)?
             }
             Written::Mean(mean) => terms.mean(of(mean.of)?, mean.ranks)?,
-            Written::Scalar(times) => terms.scalar(of(times.of)?, number(&times.by)?)?,
-            Written::Times(times) => terms.times(of(times.of)?, number(&times.by)?)?,
+            Written::Scalar(times) => {
+                let by = terms.number(&times.by)?;
+                terms.scalar(of(times.of)?, by)?
+            }
+            Written::Times(times) => {
+                let by = terms.number(&times.by)?;
+                terms.times(of(times.of)?, by)?
+            }
             Written::Divide(divide) => terms.divide(of(divide.of)?, divide.ranks)?,
             Written::Cast(cast) => terms.cast(of(cast.of)?, cast.to)?,
         })
