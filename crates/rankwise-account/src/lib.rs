@@ -69,6 +69,7 @@ pub mod nccl;
 pub mod nccl_tests;
 pub mod payload;
 pub mod ratio;
+pub mod shares;
 pub mod traffic;
 pub mod unit;
 
@@ -84,5 +85,6 @@ pub use nccl::NcclCall;
 pub use nccl_tests::{ImpliedRanks, Rounding, Test, TestError, TestRow};
 pub use payload::{NOT_SAID, Payload, PayloadError, PerRole, Role, RoleShare, payload};
 pub use ratio::Ratio;
+pub use shares::{Shares, Uneven};
 pub use traffic::{Algorithm, TrafficEstimate};
 pub use unit::ByteUnit;
