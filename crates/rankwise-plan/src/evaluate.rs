@@ -7,12 +7,15 @@
 
 mod calls;
 mod collective;
+mod concurrent;
 mod local;
 mod message;
 mod program;
 mod sizes;
+mod tensor;
+mod view;
 
-use alloc::collections::BTreeSet;
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -23,16 +26,19 @@ use rankwise_program::{Findings, Report};
 use rankwise_topology::{Group, Partition, WorldRank};
 
 use crate::error::{Fault, PlanError, Span};
-use crate::limits::{PIECES, RANK_STEPS, TERM_DEPTH};
+use crate::limits::{PIECES, RANK_STEPS};
 use crate::memory::{Memory, ranks};
 use crate::plan::{Act, On, Plan, Proposal, Step};
 use crate::term::Terms;
-use crate::vector::{Content, Vector};
+use crate::vector::Vector;
 use calls::Calls;
+use concurrent::Touched;
 use message::Mailbox;
+use view::Shared;
 
 pub(crate) use collective::{Folds, operation, parse_scalars};
 pub(crate) use local::factor;
+pub(crate) use tensor::{Cut, Tensor};
 
 /// What a step without `over` is over, in words.
 const THE_WORLD: &str = "the world";
@@ -127,13 +133,14 @@ pub fn evaluate(
     proposal: &Proposal,
     terms: &mut Terms,
 ) -> Result<Evaluation, PlanError> {
-    let steps = u64::try_from(proposal.steps.len()).unwrap_or(u64::MAX);
-    if steps.saturating_mul(u64::from(plan.world.get())) > RANK_STEPS {
+    let turns = proposal.steps.iter().map(|step| step.act.turns(plan.world));
+    let turns = turns.fold(0, u64::saturating_add);
+    if turns > RANK_STEPS {
         return Err(PlanError {
             kind: Fault::Limit,
             span: proposal.span,
             path: format!("proposal.{}", proposal.name),
-            found: format!("{steps} steps on {} ranks", plan.world),
+            found: format!("{} steps on {} ranks", proposal.steps.len(), plan.world),
             expected: format!("at most {RANK_STEPS} as their product"),
         });
     }
@@ -160,6 +167,8 @@ struct Instance<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct At<'a> {
     index: usize,
+    /// Which part of a group.
+    part: Option<usize>,
     pub(crate) step: &'a Step,
     proposal: &'a Proposal,
 }
@@ -183,7 +192,7 @@ impl Who {
 impl<'a> At<'a> {
     /// A step of a proposal; `None` if it has fewer.
     pub(crate) fn of(proposal: &'a Proposal, index: usize) -> Option<Self> {
-        Some(Self { index, step: proposal.steps.get(index)?, proposal })
+        Some(Self { index, part: None, step: proposal.steps.get(index)?, proposal })
     }
 
     /// The group of a partition that a rank is in, and as which rank of it.
@@ -211,6 +220,12 @@ impl At<'_> {
         )
     }
 
+    /// Whether the parts of the group stand in the plan, and not what they stand for.
+    fn parts_are_written(&self) -> bool {
+        let step = self.proposal.steps.get(self.index).map(|step| &step.act);
+        matches!(step, Some(Act::Group(group)) if group.stands_for.is_none())
+    }
+
     /// An error that stands at this step, or at a more exact place within it.
     fn error(
         &self,
@@ -222,7 +237,10 @@ impl At<'_> {
         PlanError {
             kind,
             span: span.unwrap_or(self.step.span),
-            path: self.proposal.path_of(self.index),
+            path: match self.part.filter(|_| self.parts_are_written()) {
+                None => self.proposal.path_of(self.index),
+                Some(part) => format!("{}.step[{part}]", self.proposal.path_of(self.index)),
+            },
             found: found.into(),
             expected: expected.into(),
         }
@@ -238,6 +256,8 @@ struct Machine<'a> {
     records: Vec<StepRecord>,
     turns: Vec<Turn>,
     last_written: Option<Arc<Vector>>,
+    shared: Shared,
+    touched: Touched<'a>,
 }
 
 impl<'a> Machine<'a> {
@@ -251,34 +271,57 @@ impl<'a> Machine<'a> {
             records: proposal.steps.iter().map(|_| StepRecord::default()).collect(),
             turns: Vec::new(),
             last_written: None,
+            shared: Shared::default(),
+            touched: Touched::default(),
         }
     }
 
     fn run(&mut self) -> Result<(), PlanError> {
         let mut waiting: Vec<Instance<'a>> = Vec::new();
         for (index, step) in self.proposal.steps.iter().enumerate() {
-            let at = At { index, step, proposal: self.proposal };
-            for who in self.participants(step) {
-                waiting.push(Instance { at, who });
-                self.advance(&mut waiting)?;
+            let proposal = self.proposal;
+            match &step.act {
+                Act::Group(group) => {
+                    for step in &group.opens {
+                        self.begin(At { index, part: None, step, proposal }, &mut waiting)?;
+                    }
+                    for (part, step) in group.steps.iter().enumerate() {
+                        self.begin(At { index, part: Some(part), step, proposal }, &mut waiting)?;
+                    }
+                }
+                _ => self.begin(At { index, part: None, step, proposal }, &mut waiting)?,
             }
         }
         match waiting.first() {
             Some(stuck) => Err(Self::stuck(stuck)),
             None => self.mail.all_received(),
+        }?;
+        self.touched.are_apart()
+    }
+
+    fn begin(&mut self, at: At<'a>, waiting: &mut Vec<Instance<'a>>) -> Result<(), PlanError> {
+        for who in self.participants(at.step) {
+            waiting.push(Instance { at, who });
+            self.advance(waiting)?;
         }
+        Ok(())
     }
 
     /// Carries out whatever can be, until nothing more can.
     fn advance(&mut self, waiting: &mut Vec<Instance<'a>>) -> Result<(), PlanError> {
         loop {
-            let mut held_back: BTreeSet<WorldRank> = BTreeSet::new();
+            // By the step that does: the parts of one group do not wait for each other.
+            let mut held_back: BTreeMap<WorldRank, usize> = BTreeMap::new();
             let ready = waiting.iter().position(|instance| {
-                let free = instance.who.members().all(|rank| !held_back.contains(&rank));
+                let index = instance.at.index;
+                let mut members = instance.who.members();
+                let free = members.all(|rank| held_back.get(&rank).is_none_or(|by| *by == index));
                 if free && self.is_ready(instance) {
                     return true;
                 }
-                held_back.extend(instance.who.members());
+                for rank in instance.who.members() {
+                    held_back.entry(rank).or_insert(index);
+                }
                 false
             });
             let Some(index) = ready else { return Ok(()) };
@@ -295,11 +338,17 @@ impl<'a> Machine<'a> {
             Act::Collective(call) => call.over.groups().iter().cloned().map(Who::Group).collect(),
             Act::Message(message) => self.ranks_on(&message.on).map(Who::Rank).collect(),
             Act::Local(local) => self.ranks_on(&local.on).map(Who::Rank).collect(),
+            // Taken part by part.
+            Act::Group(_) => Vec::new(),
         }
     }
 
     fn ranks_on<'s>(&'s self, on: &'s On) -> impl Iterator<Item = WorldRank> + 's {
-        ranks(self.plan.world).filter(move |rank| self.plan.is_on(on, *rank))
+        let (one, all) = match on {
+            On::Rank(rank) => (Some(*rank), None),
+            _ => (None, Some(ranks(self.plan.world))),
+        };
+        one.into_iter().chain(all.into_iter().flatten().filter(|rank| self.plan.is_on(on, *rank)))
     }
 
     fn carry_out(&mut self, instance: &Instance<'a>) -> Result<(), PlanError> {
@@ -312,51 +361,6 @@ impl<'a> Machine<'a> {
             // `participants` pairs them as above.
             _ => Ok(()),
         }
-    }
-
-    /// What `rank` holds in `buffer`, or an error that says what it does hold.
-    fn read(&self, at: &At<'_>, rank: WorldRank, buffer: &str) -> Result<Arc<Vector>, PlanError> {
-        self.memory.get(rank, buffer).cloned().ok_or_else(|| {
-            let has: Vec<_> = self.memory.buffers(rank).into_iter().flatten().collect();
-            let names: Vec<_> = has.iter().map(|(name, _)| name.as_str()).collect();
-            at.error(
-                Fault::UnknownName,
-                None,
-                format!("buffer `{buffer}`, which rank {rank} does not have at this step"),
-                format!("one that it has: {}", names.join(", ")),
-            )
-        })
-    }
-
-    fn write(
-        &mut self,
-        at: &At<'_>,
-        rank: WorldRank,
-        buffer: &str,
-        vector: Arc<Vector>,
-    ) -> Result<(), PlanError> {
-        // Readers of one call share a vector: it is looked through once.
-        let seen = self.last_written.as_ref().is_some_and(|last| Arc::ptr_eq(last, &vector));
-        let runs = if seen { &[] } else { vector.runs() };
-        let depth = runs.iter().map(|run| match run.content {
-            Content::Term(placed) => self.terms.depth(placed.term),
-            Content::Gap(_) => 0,
-        });
-        let deepest = depth.max().unwrap_or(0);
-        if deepest > TERM_DEPTH {
-            return Err(at.error(
-                Fault::Limit,
-                None,
-                format!("a value of `{buffer}` that is {deepest} operations deep"),
-                format!("at most {TERM_DEPTH} operations on one value"),
-            ));
-        }
-        self.last_written = Some(Arc::clone(&vector));
-        self.memory.put(rank, buffer, Arc::clone(&vector));
-        if let Some(record) = self.records.get_mut(at.index) {
-            record.writes.push(Write { rank, buffer: buffer.into(), vector });
-        }
-        Ok(())
     }
 
     fn record(&mut self, at: &At<'_>, call: Call) {

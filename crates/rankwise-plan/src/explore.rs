@@ -166,6 +166,12 @@ pub enum ExploreError {
     Plan(PlanError),
     /// Its devices cannot be relabelled: it states none.
     Relabel(RelabelError),
+    /// Devices bring inputs of different lengths, which move with them: that is not
+    /// explored yet.
+    Ragged {
+        /// The input.
+        input: String,
+    },
 }
 
 impl fmt::Display for ExploreError {
@@ -173,6 +179,11 @@ impl fmt::Display for ExploreError {
         match self {
             Self::Plan(error) => error.fmt(f),
             Self::Relabel(error) => error.fmt(f),
+            Self::Ragged { input } => write!(
+                f,
+                "input `{input}` has another length on each device, which moves with the device: \
+                 that is not explored yet; attach it to ranks (by = \"rank\"), or relabel"
+            ),
         }
     }
 }

@@ -24,7 +24,7 @@ mod union;
 
 pub use literal::{Literal, Whole};
 pub use table::Table;
-pub use union::{Buffers, Color, Over, Place, PlaceTable};
+pub use union::{Buffers, Color, Counts, Over, Place, PlaceTable};
 
 pub use crate::text::{Format, Spanned};
 
@@ -136,6 +136,12 @@ pub struct Input {
     /// Elements on each rank; may be left out where values give it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<Spanned<Whole>>,
+    /// Elements on each rank, rank 0 first, where they are not as many on each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counts: Option<List<Whole>>,
+    /// The shape of the tensor that each rank has, row-major.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shape: Option<List<Whole>>,
     /// What the values are, in words; part of their identity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meaning: Option<Spanned<String>>,
@@ -230,15 +236,21 @@ pub struct Step {
     /// Who does a message or a local act; every rank if not said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<Spanned<Place>>,
-    /// The buffer that is read; several for `concat` and `fold`.
+    /// The buffer that is read, or some positions of one, `"x[0..4]"`; several for
+    /// `concat` and `fold`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send: Option<Spanned<Buffers>>,
-    /// The buffer that is written; the same as `send` means in place.
+    /// The buffer that is written, or some positions of one; the same as `send` means in
+    /// place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recv: Option<Spanned<String>>,
     /// The count argument; checked by the convention of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<Spanned<Whole>>,
+    /// With a call that ends in `_v`: one count for each rank of the group; with
+    /// `all_to_all_v` one list for each rank, of what it sends to each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counts: Option<Spanned<Counts>>,
     /// With `slice`: which positions, `"a..b"` without b.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::positions")]
@@ -246,7 +258,7 @@ pub struct Step {
     /// With `scale`: the factor, a number or a fraction such as `"1/8"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<Spanned<Literal>>,
-    /// With `cast`: the new element type.
+    /// With `cast`, `alloc` and `fill`: the element type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::dtype")]
     pub dtype: Option<Spanned<String>>,
@@ -259,6 +271,22 @@ pub struct Step {
     /// With `fence`: the stream that `stream` waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Spanned<String>>,
+    /// With `fill`, `pad` and `shard`: the constant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<Spanned<Literal>>,
+    /// With `shard` and `unshard`: the shape of the whole tensor, row-major.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shape: Option<List<Whole>>,
+    /// With `shape`: the axis that is divided, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dim: Option<Spanned<Whole>>,
+    /// With `shard` and `unshard`: what is done where the length does not divide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::uneven")]
+    pub uneven: Option<Spanned<String>>,
+    /// With `group`: what is done as one, collectives and messages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub step: Vec<Spanned<Self>>,
 }
 
 /// What some consumer needs to find after a proposal.

@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use num_bigint::{BigInt, BigUint};
 use num_rational::BigRational;
 use num_traits::{One, ToPrimitive, Zero};
+use rankwise_account::division::padding_value;
 use rankwise_model::{Combine, Dtype, DtypeClass, Scalar};
 
 use crate::term::{Factor, InputId, Origin, Placed, Term, TermId};
@@ -26,7 +27,7 @@ pub struct FormId(u32);
 pub struct PlacedForm {
     /// The form.
     pub form: FormId,
-    /// The position of its earliest input that it reads; 0 for a constant zero.
+    /// The position of its earliest input that it reads; 0 for a constant.
     pub at: u64,
 }
 
@@ -43,6 +44,8 @@ pub enum Form {
         /// Whose.
         origin: Origin,
     },
+    /// The constant 1. Any other finite constant is a multiple of it.
+    One(Dtype),
     /// Σ multiplicity · part. Empty: zero. Never one part counted once.
     Sum {
         /// The element type.
@@ -73,7 +76,8 @@ pub enum Form {
         /// To which type.
         to: Dtype,
     },
-    /// A product with an infinity or a NaN, which is no multiplicity.
+    /// A product with an infinity or a NaN, which is no multiplicity; of 1, it is that
+    /// constant itself.
     Times {
         /// What is multiplied.
         form: FormId,
@@ -100,6 +104,8 @@ pub struct Forms {
     of_term: Vec<PlacedForm>,
     /// By form: whether an unnamed reduction is in it.
     unknown: Vec<bool>,
+    /// By form: whether it reads no input.
+    constant: Vec<bool>,
 }
 
 impl Forms {
@@ -125,6 +131,7 @@ impl Forms {
             Term::Atom { input, origin } => {
                 self.store(Form::Atom { input: *input, origin: origin.clone() }, dtype)
             }
+            Term::Constant { value, .. } => self.constant(*value),
             Term::Combined { how: Combine::Sum, parts } => self.sum(dtype, parts),
             Term::Combined { how: Combine::Prod, parts } => self.product(dtype, parts),
             Term::Combined { how, parts } => self.extreme(dtype, *how, parts),
@@ -143,6 +150,15 @@ impl Forms {
             }
         };
         self.of_term.push(form);
+    }
+
+    fn constant(&mut self, value: Scalar) -> PlacedForm {
+        let dtype = value.dtype();
+        let one = self.store(Form::One(dtype), dtype);
+        match exact(value) {
+            Some(times) => self.sum_of(dtype, BTreeMap::from([(one, times)])),
+            None => self.store(Form::Times { form: one.form, by: value }, dtype),
+        }
     }
 
     fn sum(&mut self, dtype: Dtype, parts: &[Placed]) -> PlacedForm {
@@ -206,7 +222,8 @@ impl Forms {
                 _ => (Multiplicity::one(), Some(part)),
             };
             constant *= times;
-            let Some(part) = part else { continue };
+            let is_one = |part: &PlacedForm| matches!(self.get(part.form), Some(Form::One(_)));
+            let Some(part) = part.filter(|part| !is_one(part)) else { continue };
             let factors = match self.get(part.form) {
                 Some(Form::Prod(inner)) => inner
                     .iter()
@@ -219,6 +236,7 @@ impl Forms {
             }
         }
         let product = match (powers.len(), powers.first_key_value()) {
+            (0, _) => self.store(Form::One(dtype), dtype),
             (1, Some((only, power))) if power.is_one() => *only,
             _ => {
                 let base = self.base(powers.keys());
@@ -245,6 +263,11 @@ impl Forms {
                 }
                 _ => _ = set.insert(part),
             }
+        }
+        // What every value of the type is at least (at most) changes nothing.
+        let neutral = self.constant(padding_value(how.reduction(), dtype));
+        if set.len() > 1 {
+            set.remove(&neutral);
         }
         if let (1, Some(only)) = (set.len(), set.first()) {
             return *only;
@@ -309,35 +332,55 @@ impl Forms {
     }
 
     fn is_constant(&self, form: FormId) -> bool {
-        matches!(self.get(form), Some(Form::Sum { parts, .. }) if parts.is_empty())
+        self.constant.get(form.index()).copied().unwrap_or(false)
     }
 
     fn store(&mut self, form: Form, dtype: Dtype) -> PlacedForm {
         if let Some(form) = self.ids.get(&form) {
             return PlacedForm { form: *form, at: 0 };
         }
-        let unknown = match &form {
-            Form::Atom { .. } => false,
-            Form::Unnamed { .. } => true,
-            Form::Sum { parts, .. } => parts.keys().any(|part| self.is_unknown(part.form)),
-            Form::Prod(parts) => parts.keys().any(|part| self.is_unknown(part.form)),
-            Form::Extreme { parts, .. } => parts.iter().any(|part| self.is_unknown(part.form)),
-            Form::Divided { form, .. } | Form::Cast { form, .. } | Form::Times { form, .. } => {
-                self.is_unknown(*form)
-            }
+        let mut parts = form.parts();
+        let unknown =
+            matches!(form, Form::Unnamed { .. }) || parts.clone().any(|part| self.is_unknown(part));
+        let constant = match form {
+            Form::Atom { .. } | Form::Unnamed { .. } => false,
+            _ => parts.all(|part| self.is_constant(part)),
         };
+        drop(parts);
         let id = FormId(u32::try_from(self.forms.len()).unwrap_or(u32::MAX));
         self.ids.insert(form.clone(), id);
         self.forms.push(form);
         self.dtypes.push(dtype);
         self.unknown.push(unknown);
+        self.constant.push(constant);
         PlacedForm { form: id, at: 0 }
     }
 
-    /// The form `by` positions further on. Zero is zero everywhere.
+    /// The form `by` positions further on. A constant is the same everywhere.
     pub(crate) fn shifted(&self, placed: PlacedForm, by: u64) -> PlacedForm {
         let at = if self.is_constant(placed.form) { 0 } else { placed.at.saturating_add(by) };
         PlacedForm { form: placed.form, at }
+    }
+}
+
+impl Form {
+    /// The forms that it is made of, each once.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = FormId> + Clone + '_ {
+        let (sum, prod, set, list, one) = match self {
+            Self::Atom { .. } | Self::One(_) => (None, None, None, None, None),
+            Self::Sum { parts, .. } => (Some(parts), None, None, None, None),
+            Self::Prod(parts) => (None, Some(parts), None, None, None),
+            Self::Extreme { parts, .. } => (None, None, Some(parts), None, None),
+            Self::Unnamed { parts, .. } => (None, None, None, Some(parts), None),
+            Self::Divided { form, .. } | Self::Cast { form, .. } | Self::Times { form, .. } => {
+                (None, None, None, None, Some(*form))
+            }
+        };
+        let sum = sum.into_iter().flat_map(BTreeMap::keys);
+        let prod = prod.into_iter().flat_map(BTreeMap::keys);
+        let placed = sum.chain(prod).chain(set.into_iter().flatten());
+        let placed = placed.chain(list.into_iter().flatten());
+        placed.map(|part| part.form).chain(one)
     }
 }
 

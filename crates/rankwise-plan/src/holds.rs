@@ -5,7 +5,12 @@
 //! | `x` | the reader's own input `x` |
 //! | `x@A`, `x@rank1` | the input `x` of device A, of rank 1 of the world |
 //! | `gather(E)` | E of every rank of the group, one after the other |
+//! | `exchange(E)` | the reader's block of E of every rank, one after the other |
 //! | `shard(E)`, `shard(E, 2)` | the reader's block of E, block 2 of E |
+//! | `shard(E, shape = [4, 6], dim = 1)` | the same of a tensor along an axis |
+//! | `shard(E, uneven = pad, value = 0)` | the same where the length does not divide |
+//! | `pad(E, 8, 0)` | E and a constant behind it, 8 elements in all |
+//! | `fill(0, f32, 8)` | a constant at every position |
 //! | `sum(E)`, `prod(E)`, `max(E)`, `min(E)`, `avg(E)` | E of every rank of the group, folded |
 //! | `premul(E, 0.5, 0.25)` | the sum of E, each rank's times its own scalar |
 //! | `cast(E, bf16)` | E converted |
@@ -58,6 +63,17 @@ const SHARD: &str = "shard";
 const CAST: &str = "cast";
 /// `concat(E, …)`.
 const CONCAT: &str = "concat";
+/// `exchange(E)`.
+const EXCHANGE: &str = "exchange";
+/// `pad(E, count, value)`.
+const PAD: &str = "pad";
+/// `fill(value, type, count)`.
+const FILL: &str = "fill";
+/// The named arguments of `shard`.
+const SHAPE: &str = "shape";
+const DIM: &str = "dim";
+const UNEVEN: &str = "uneven";
+const VALUE: &str = "value";
 
 impl FromStr for Expr {
     type Err = PlanError;

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use rankwise_model::GroupSize;
 use rankwise_topology::{World, WorldRank};
 
-use crate::plan::{Attachment, Input, Plan};
+use crate::plan::{Attachment, Counts, Input, Plan};
 use crate::term::{InputIdentity, Origin, Terms};
 use crate::vector::{Content, Vector};
 
@@ -25,10 +25,10 @@ impl Memory {
         let origins = Origins::of(plan);
         let mut ranks: Vec<_> = world.ranks().map(|_| BTreeMap::new()).collect();
         for input in plan.inputs.values() {
-            let id = terms.input(&identity(input));
+            let id = terms.input(&identity(input, &origins));
             for (rank, buffers) in world.ranks().zip(&mut ranks) {
                 let atom = terms.atom(id, origins.of_contribution(input, rank));
-                let held = Vector::of(input.dtype, input.count, Content::Term(atom));
+                let held = Vector::of(input.dtype, input.counts.on(rank), Content::Term(atom));
                 buffers.insert(input.name.clone(), Arc::new(held));
             }
         }
@@ -54,12 +54,22 @@ impl Memory {
     }
 }
 
-/// What makes an input of a plan what it is.
-pub(crate) fn identity(input: &Input) -> InputIdentity {
+/// What makes an input of a plan what it is. Lengths of their own belong to what the
+/// contributions do: a device keeps its own whatever its rank.
+pub(crate) fn identity(input: &Input, origins: &Origins) -> InputIdentity {
+    let counts = match &input.counts {
+        Counts::Each(count) => Counts::Each(*count),
+        Counts::ByRank(_) => {
+            let of = |rank| (origins.of_contribution(input, rank), input.counts.on(rank));
+            let mut by_origin: Vec<_> = ranks(origins.world).map(of).collect();
+            by_origin.sort();
+            Counts::ByRank(by_origin.into_iter().map(|(_, count)| count).collect())
+        }
+    };
     InputIdentity {
         name: input.name.clone(),
         dtype: input.dtype,
-        count: input.count,
+        counts,
         meaning: input.meaning.clone(),
     }
 }
@@ -67,6 +77,7 @@ pub(crate) fn identity(input: &Input) -> InputIdentity {
 /// What each rank's contributions are attached to.
 #[derive(Clone, Debug)]
 pub struct Origins {
+    world: GroupSize,
     /// By rank: its device, where it has that device to itself.
     devices: Vec<Option<Arc<str>>>,
 }
@@ -81,7 +92,7 @@ impl Origins {
             // their contributions apart.
             (map.ranks_on(device).count() == 1).then(|| Arc::from(device.to_string()))
         };
-        Self { devices: ranks(plan.world).map(alone).collect() }
+        Self { world: plan.world, devices: ranks(plan.world).map(alone).collect() }
     }
 
     /// What the contribution of `rank` to `input` is attached to.

@@ -17,6 +17,13 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// The buffer and the text of the positions of what is written as part of a buffer,
+/// `y[2..4]`. A bracket without `..` belongs to the name.
+pub(crate) fn as_view(written: &str) -> Option<(&str, &str)> {
+    let view = written.strip_suffix(']').and_then(|start| start.rsplit_once('['));
+    view.filter(|(_, inside)| inside.contains(".."))
+}
+
 /// `text` in quotes, shortened.
 pub(crate) fn quoted(text: &str) -> String {
     format!("{:?}", shortened(text))

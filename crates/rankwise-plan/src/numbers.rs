@@ -25,7 +25,7 @@ impl<'a> Numbers<'a> {
         let origins = Origins::of(plan);
         let mut all = BTreeMap::new();
         for input in plan.inputs.values() {
-            let id = terms.input(&identity(input));
+            let id = terms.input(&identity(input, &origins));
             let given = input.values.iter().flatten();
             for (rank, values) in ranks(plan.world).zip(given) {
                 all.insert((id, origins.of_contribution(input, rank)), values);
@@ -54,6 +54,7 @@ impl<'a> Numbers<'a> {
         };
         match terms.get(term)? {
             Term::Atom { input, origin } => self.values.get(&(*input, origin.clone()))?.get(at),
+            Term::Constant { value, .. } => Some(*value),
             Term::Combined { how, parts } => {
                 if let Some(value) = known.get(&placed) {
                     return *value;

@@ -58,7 +58,7 @@ impl Plan {
     ///     recv = "y"
     /// "#;
     /// let plan = Plan::read(text, Format::Toml, &mut NoArrays)?;
-    /// assert_eq!(plan.inputs["x"].count, 4);
+    /// assert_eq!(plan.inputs["x"].counts.each(), Some(4));
     ///
     /// let error = Plan::read(&text.replace("sum", "add"), Format::Toml, &mut NoArrays).unwrap_err();
     /// assert_eq!(error.span.place(text).to_string(), "8:10");

@@ -14,7 +14,7 @@ use rankwise_topology::{Device, MapError, Permutation, RankMap, WorldRank};
 
 use crate::memory::ranks;
 use crate::need::{Answer, NeedReport};
-use crate::plan::{At, Attachment, ExprKind, Need, On, Plan};
+use crate::plan::{At, Attachment, Counts, ExprKind, Need, On, Plan};
 use crate::term::Terms;
 use crate::vector::{Content, Vector, side_by_side};
 
@@ -115,11 +115,16 @@ pub fn permute(plan: &Plan, permutation: &Permutation) -> Result<Plan, RelabelEr
         RankMap::new(placed, map.sharing()).map_err(|error| RelabelError::Map(Box::new(error)))?,
     );
     for input in relabelled.inputs.values_mut() {
-        if input.attached == Attachment::Device
-            && let Some(values) = &input.values
-        {
+        if input.attached != Attachment::Device {
+            continue;
+        }
+        if let Some(values) = &input.values {
             let moved = |at: &u32| values.get(usize::try_from(*at).ok()?).cloned();
             input.values = Some(images.iter().filter_map(moved).collect());
+        }
+        if let Counts::ByRank(counts) = &input.counts {
+            let moved = |at: &u32| counts.get(usize::try_from(*at).ok()?).copied();
+            input.counts = Counts::ByRank(images.iter().filter_map(moved).collect());
         }
     }
     Ok(relabelled)
@@ -161,8 +166,8 @@ impl Names {
         need.holds.each(&mut |expr| match &expr.kind {
             ExprKind::Input { at: Some(At::Device(_)), .. } => names.devices = true,
             ExprKind::Input { at: Some(At::Rank(_)), .. } => names.ranks = true,
-            ExprKind::Gather(_) => names.order = true,
-            ExprKind::Shard(_, block) => {
+            ExprKind::Gather(_) | ExprKind::Exchange(_) => names.order = true,
+            ExprKind::Shard(_, block, _) => {
                 names.order = true;
                 names.ranks |= block.is_some();
             }

@@ -4,6 +4,7 @@
 
 use alloc::vec::Vec;
 
+use rankwise_account::Uneven;
 use rankwise_model::Dtype;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
@@ -44,6 +45,10 @@ pub(crate) fn attachment(_: &mut SchemaGenerator) -> Schema {
 
 pub(crate) fn slice(_: &mut SchemaGenerator) -> Schema {
     one_of(words::SLICINGS.into_iter().map(|(name, _)| name))
+}
+
+pub(crate) fn uneven(_: &mut SchemaGenerator) -> Schema {
+    one_of(Uneven::ALL.into_iter().map(Uneven::name))
 }
 
 pub(crate) fn sharing(_: &mut SchemaGenerator) -> Schema {

@@ -136,6 +136,14 @@ impl Traits {
         let is_float = dtype.is_float();
         match term {
             Term::Unnamed { .. } => Self::NOTHING_KNOWN,
+            // Its form is that of +0.
+            Term::Constant { value, .. } if value.to_f64() == 0.0 && value.bits() != 0 => Self::CUT,
+            // −0 + 0 is +0, and a NaN is lost beside an infinity.
+            Term::Combined { parts, .. }
+                if is_float && parts.iter().any(|part| terms.constant_of(part.term).is_some()) =>
+            {
+                inner.with(Self::ORDERED).with(Self { of_itself: Sense::Exact, ..Self::CUT })
+            }
             Term::Combined { how: Combine::Sum | Combine::Prod, parts } if is_float => {
                 // A sum of two has no order, unless what it adds up has been rounded.
                 let ordered = parts.len() > 2 || inner.rounds > Rounds::Never;

@@ -8,8 +8,8 @@ use core::fmt;
 use num_traits::{One, Signed};
 use rankwise_model::Combine;
 
-use crate::form::{Form, FormId, Multiplicity, PlacedForm};
-use crate::term::{InputId, Origin, Placed, Terms};
+use crate::form::{Form, FormId, Multiplicity, PlacedForm, nearest};
+use crate::term::{Constant, InputId, Origin, Placed, Terms};
 use crate::vector::{Content, Gap, Run};
 
 /// More parts than this of one fold are cut in the middle.
@@ -38,6 +38,7 @@ impl fmt::Display for Gap {
         let (Self::OnRootOnly { step }
         | Self::Clobbered { step }
         | Self::NeverRan { step }
+        | Self::Unwritten { step }
         | Self::ReadsGap { step }) = self;
         match self {
             Self::OnRootOnly { .. } => {
@@ -48,6 +49,9 @@ impl fmt::Display for Gap {
             }
             Self::NeverRan { .. } => {
                 write!(f, "nothing: step {step} never completes, see the reports")
+            }
+            Self::Unwritten { .. } => {
+                write!(f, "never written: step {step} allocated it")
             }
             Self::ReadsGap { .. } => {
                 write!(f, "not promised: step {step} read what nothing promises")
@@ -60,7 +64,13 @@ impl Terms {
     /// A run of positions as people write it.
     pub fn show_run(&self, run: &Run) -> String {
         match run.content {
-            Content::Term(placed) => self.show(placed, run.count()),
+            Content::Term(placed) => {
+                let shown = self.show(placed, run.count());
+                match self.constant_of(placed.term) {
+                    Some((_, Constant::Padding)) => format!("{shown} (padding)"),
+                    _ => shown,
+                }
+            }
             Content::Gap(gap) => format!("({gap})"),
         }
     }
@@ -90,8 +100,14 @@ impl Terms {
             None => "(a term of another evaluation)".to_string(),
             Some(Form::Atom { input, origin }) => self.show_atom(*input, origin, at, count),
             Some(Form::Sum { parts, .. }) if parts.is_empty() => "0".to_string(),
-            Some(Form::Sum { parts, .. }) => {
-                joined(parts.iter(), " + ", |(inner, times)| multiple(times, &part(inner)))
+            Some(Form::One(_)) => "1".to_string(),
+            Some(Form::Sum { parts, dtype }) => {
+                joined(parts.iter(), " + ", |(inner, times)| {
+                    match (self.forms().get(inner.form), nearest(*dtype, times)) {
+                        (Some(Form::One(_)), Some(constant)) => constant.to_string(),
+                        _ => multiple(times, &part(inner)),
+                    }
+                })
             }
             Some(Form::Prod(parts)) => joined(parts.iter(), "·", |(inner, power)| {
                 let text = self.bracketed(*inner, part(inner));
@@ -103,7 +119,10 @@ impl Terms {
             }
             Some(Form::Divided { form, by }) => format!("div_trunc({}, {by})", inner(*form)),
             Some(Form::Cast { form, to }) => format!("cast({}, {to})", inner(*form)),
-            Some(Form::Times { form, by }) => format!("{by}·{}", inner(*form)),
+            Some(Form::Times { form, by }) => match self.forms().get(*form) {
+                Some(Form::One(_)) => by.to_string(),
+                _ => format!("{by}·{}", inner(*form)),
+            },
             Some(Form::Unnamed { parts, .. }) => {
                 format!("unnamed_reduction({})", joined(parts.iter(), ", ", part))
             }

@@ -18,11 +18,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use num_rational::BigRational;
+use num_traits::Signed as _;
 use rankwise_model::{Combine, Dtype, GroupSize, Scalar};
 use rankwise_topology::WorldRank;
 
 use crate::form::Forms;
 use crate::limits::PIECES;
+use crate::plan::Counts;
 use crate::sense::Traits;
 
 /// A term of one [`Terms`]; of another it means some other term, or none.
@@ -43,8 +45,8 @@ pub struct InputIdentity {
     pub name: String,
     /// The element type.
     pub dtype: Dtype,
-    /// Elements per contribution.
-    pub count: u64,
+    /// Elements of each contribution.
+    pub counts: Counts,
     /// What the values are, in words.
     pub meaning: Option<String>,
 }
@@ -63,8 +65,20 @@ pub enum Origin {
 pub struct Placed {
     /// The term.
     pub term: TermId,
-    /// The position of its earliest input that it reads.
+    /// The position of its earliest input that it reads; [`NOWHERE`] for a constant.
     pub at: u64,
+}
+
+/// Where a constant reads: past every position, so that moving it on changes nothing.
+pub const NOWHERE: u64 = u64::MAX;
+
+/// Why a constant is there. It is one value whatever the reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Constant {
+    /// A step filled a buffer with it.
+    Filled,
+    /// It fills up what is too short.
+    Padding,
 }
 
 impl Placed {
@@ -95,6 +109,13 @@ pub enum Term {
         input: InputId,
         /// Whose.
         origin: Origin,
+    },
+    /// A constant of the plan.
+    Constant {
+        /// Its value.
+        value: Scalar,
+        /// Why it is there.
+        purpose: Constant,
     },
     /// Parts combined in the order given.
     Combined {
@@ -206,8 +227,33 @@ impl Terms {
         self.store(Term::Atom { input, origin }, dtype, 0)
     }
 
+    /// A constant.
+    pub fn constant(&mut self, value: Scalar, purpose: Constant) -> Placed {
+        self.store(Term::Constant { value, purpose }, value.dtype(), NOWHERE)
+    }
+
+    /// The constant that a term is, if it is one.
+    pub fn constant_of(&self, term: TermId) -> Option<(Scalar, Constant)> {
+        match self.get(term)? {
+            Term::Constant { value, purpose } => Some((*value, *purpose)),
+            _ => None,
+        }
+    }
+
+    /// The constant that constants combine to, where no order of them changes a bit: all
+    /// are one, and it combined with itself is itself.
+    fn constant_together(&self, how: Combine, parts: &[Placed]) -> Option<(Scalar, Constant)> {
+        let constant = self.constant_of(parts.first()?.term)?;
+        let (value, _) = constant;
+        let all_one = parts.iter().all(|part| self.constant_of(part.term) == Some(constant));
+        (all_one && Scalar::combine(value, how, value) == Some(value)).then_some(constant)
+    }
+
     /// Parts combined in the order given. One part alone is itself.
     pub fn combined(&mut self, how: Combine, parts: &[Placed]) -> Option<Placed> {
+        if let Some((value, purpose)) = self.constant_together(how, parts) {
+            return Some(self.constant(value, purpose));
+        }
         match parts {
             [] => None,
             [one] => Some(*one),
@@ -228,11 +274,25 @@ impl Terms {
 
     /// A term times a factor.
     pub fn scaled(&mut self, placed: Placed, by: Factor) -> Placed {
+        // Zero stays zero to the bit, unless the factor is negative or no number.
+        let keeps_zero = match &by {
+            Factor::Reciprocal(_) => true,
+            Factor::Scalar(scalar) => {
+                scalar.to_f64().is_finite() && scalar.to_f64().is_sign_positive()
+            }
+            Factor::Constant(ratio) => !ratio.is_negative(),
+        };
+        if keeps_zero && self.constant_of(placed.term).is_some_and(|(value, _)| value.bits() == 0) {
+            return placed;
+        }
         self.wrapped(placed, None, |term| Term::Scaled { term, by })
     }
 
     /// A term divided, truncating.
     pub fn divided(&mut self, placed: Placed, by: GroupSize) -> Placed {
+        if let Some((value, purpose)) = self.constant_of(placed.term) {
+            return self.constant(value.average_after(by), purpose);
+        }
         self.wrapped(placed, None, |term| Term::Divided { term, by })
     }
 
@@ -240,6 +300,9 @@ impl Terms {
     pub fn cast(&mut self, placed: Placed, to: Dtype) -> Placed {
         if self.dtype(placed.term) == Some(to) {
             return placed;
+        }
+        if let Some((value, purpose)) = self.constant_of(placed.term) {
+            return self.constant(value.convert(to), purpose);
         }
         self.wrapped(placed, Some(to), |term| Term::Cast { term, to })
     }
@@ -288,7 +351,7 @@ impl Term {
     /// The terms that it is made of.
     pub(crate) fn parts(&self) -> impl Iterator<Item = TermId> + '_ {
         let (one, many) = match self {
-            Self::Atom { .. } => (None, None),
+            Self::Atom { .. } | Self::Constant { .. } => (None, None),
             Self::Scaled { term, .. } | Self::Divided { term, .. } | Self::Cast { term, .. } => {
                 (Some(*term), None)
             }
@@ -304,10 +367,12 @@ impl TermId {
     }
 }
 
-/// The parts relative to the earliest, and where that one is.
+/// The parts relative to the earliest, and where that one is; constants stay nowhere.
 fn rebased(parts: &[Placed]) -> (Vec<Placed>, u64) {
     let base = parts.iter().map(|part| part.at).min().unwrap_or(0);
-    let relative =
-        parts.iter().map(|part| Placed { term: part.term, at: part.at.saturating_sub(base) });
+    let relative = parts.iter().map(|part| match part.at {
+        NOWHERE => *part,
+        at => Placed { term: part.term, at: at.saturating_sub(base) },
+    });
     (relative.collect(), base)
 }

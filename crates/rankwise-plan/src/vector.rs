@@ -51,6 +51,11 @@ pub enum Gap {
         /// The step, from 0.
         step: usize,
     },
+    /// The buffer was allocated, and nothing has written the position.
+    Unwritten {
+        /// The step that allocated it, from 0.
+        step: usize,
+    },
     /// Computed from positions of which nothing was promised.
     ReadsGap {
         /// The step, from 0.

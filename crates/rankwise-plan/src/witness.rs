@@ -97,9 +97,10 @@ fn elements(terms: &Terms, placed: Placed) -> BTreeSet<Element> {
 fn is_flat(terms: &Terms, placed: PlacedForm) -> bool {
     let forms = terms.forms();
     let is_atom = |part: &PlacedForm| matches!(forms.get(part.form), Some(Form::Atom { .. }));
+    let is_one = |part: &PlacedForm| matches!(forms.get(part.form), Some(Form::One(_)));
     match forms.get(placed.form) {
-        Some(Form::Atom { .. }) => true,
-        Some(Form::Sum { parts, .. }) => parts.keys().all(is_atom),
+        Some(Form::Atom { .. } | Form::One(_)) => true,
+        Some(Form::Sum { parts, .. }) => parts.keys().all(|part| is_atom(part) || is_one(part)),
         Some(Form::Extreme { parts, .. }) => parts.iter().all(is_atom),
         _ => false,
     }
@@ -162,6 +163,7 @@ impl Draw<'_> {
                 let origin = origin.clone();
                 Some(self.element(dtype, &Element { input: *input, origin, position: at }))
             }
+            Form::One(dtype) => Some(Typed { value: BigRational::one(), dtype: *dtype }),
             Form::Sum { dtype, parts } => {
                 let mut total = BigRational::zero();
                 for (part, times) in parts {

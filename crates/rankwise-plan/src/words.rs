@@ -27,10 +27,19 @@ pub(crate) enum OwnCall {
     Fold,
     Scale,
     Cast,
+    Alloc,
+    Fill,
+    Pad,
+    Shard,
+    Unshard,
+    /// Several communications as one.
+    Group,
+    /// A collective with a count for each rank.
+    Vector(OperationKind),
 }
 
 impl OwnCall {
-    pub(crate) const ALL: [(&'static str, Self); 8] = [
+    pub(crate) const ALL: [(&'static str, Self); 19] = [
         ("send", Self::Send),
         ("recv", Self::Recv),
         ("copy", Self::Copy),
@@ -39,6 +48,17 @@ impl OwnCall {
         ("fold", Self::Fold),
         ("scale", Self::Scale),
         ("cast", Self::Cast),
+        ("alloc", Self::Alloc),
+        ("fill", Self::Fill),
+        ("pad", Self::Pad),
+        ("shard", Self::Shard),
+        ("unshard", Self::Unshard),
+        ("group", Self::Group),
+        ("all_gather_v", Self::Vector(OperationKind::AllGather)),
+        ("reduce_scatter_v", Self::Vector(OperationKind::ReduceScatter)),
+        ("gather_v", Self::Vector(OperationKind::Gather)),
+        ("scatter_v", Self::Vector(OperationKind::Scatter)),
+        ("all_to_all_v", Self::Vector(OperationKind::AllToAll)),
     ];
 }
 

@@ -4,7 +4,7 @@ use rankwise_model::{Dtype, OperationKind, Reduction, Scalar};
 use rankwise_plan::error::{Place, Span};
 use rankwise_plan::file::{Format, PlanFile};
 use rankwise_plan::plan::{
-    Act, Attachment, CollectiveStep, Direction, LocalAct, On, Plan, Proposal, Step,
+    Act, Attachment, CollectiveStep, Direction, LocalAct, On, Operand, Plan, Proposal, Step,
 };
 use rankwise_plan::read::NoArrays;
 use rankwise_topology::Partition;
@@ -24,7 +24,7 @@ fn collective(step: &Step) -> &CollectiveStep {
 
 fn local(step: &Step) -> (&On, &LocalAct, &str) {
     match &step.act {
-        Act::Local(local) => (&local.on, &local.act, &local.recv),
+        Act::Local(local) => (&local.on, &local.act, &local.recv.buffer),
         other => panic!("no local act: {other:?}"),
     }
 }
@@ -70,7 +70,10 @@ fn two_ranks_arrive_whole() {
     assert_eq!(devices, ["A", "B"]);
 
     let x = &plan.inputs["x"];
-    assert_eq!((x.dtype, x.count, x.attached, x.rounded), (Dtype::I32, 4, Attachment::Device, 0));
+    assert_eq!(
+        (x.dtype, x.counts.each(), x.attached, x.rounded),
+        (Dtype::I32, Some(4), Attachment::Device, 0)
+    );
     assert_eq!(x.meaning.as_deref(), Some("gradient of layer 0"));
     assert_eq!(integers(&plan, "x"), [[1, 2, 3, 4], [10, 20, 30, 40]]);
 
@@ -81,7 +84,7 @@ fn two_ranks_arrive_whole() {
     let scatter = collective(scatter);
     assert_eq!(scatter.kind, OperationKind::ReduceScatter);
     assert_eq!(scatter.reduction, Some(Reduction::Sum));
-    assert_eq!((scatter.send.as_str(), scatter.recv.as_str()), ("x", "s"));
+    assert_eq!((&scatter.send, &scatter.recv), (&Operand::whole("x"), &Operand::whole("s")));
     assert_eq!(scatter.count, Some(2));
     assert_eq!(scatter.count_span.unwrap().place(TWO_RANKS), Place { line: 32, column: 9 });
     assert_eq!((groups(&scatter.over), &scatter.over_name), (vec!["[0, 1]".into()], &None));
@@ -224,17 +227,24 @@ fn every_call_that_is_no_collective() {
     };
     let Act::Message(send) = &send.act else { panic!("a message") };
     assert_eq!((send.direction, &send.on), (Direction::Send, &On::Device("A".into())));
-    assert_eq!((send.peer.index(), send.buffer.as_str(), send.count), (1, "x", Some(8)));
+    assert_eq!(
+        (send.peer.index(), send.buffer.to_string().as_str(), send.count),
+        (1, "x", Some(8))
+    );
     let Act::Message(recv) = &recv.act else { panic!("a message") };
     assert_eq!((recv.direction, recv.peer.index(), recv.count), (Direction::Recv, 0, None));
     assert!(matches!(&recv.on, On::Rank(rank) if rank.index() == 1));
 
-    assert!(matches!(local(copy), (On::EveryRank, LocalAct::Copy { from }, "c") if from == "x"));
+    assert!(
+        matches!(local(copy), (On::EveryRank, LocalAct::Copy { from }, "c") if from.to_string() == "x")
+    );
     assert!(matches!(local(slice).1, LocalAct::Slice { positions, .. } if *positions == (2..6)));
-    assert!(matches!(local(concat).1, LocalAct::Concat { from } if *from == ["x", "s"]));
+    assert!(
+        matches!(local(concat).1, LocalAct::Concat { from } if *from == ["x", "s"].map(Operand::whole))
+    );
     assert!(matches!(
         local(fold).1,
-        LocalAct::Fold { from, reduction: Some(Reduction::Max) } if *from == ["x", "c"]
+        LocalAct::Fold { from, reduction: Some(Reduction::Max) } if *from == ["x", "c"].map(Operand::whole)
     ));
     let by = |step| match local(step).1 {
         LocalAct::Scale { by, .. } => by.clone(),
@@ -261,7 +271,7 @@ fn numbers_arrive_as_they_are_written() {
     assert_eq!(integers(&plan, "big"), [[u64::MAX.into(), 9_007_199_254_740_993, 255, 10]]);
     assert_eq!(integers(&plan, "low"), [[i64::MIN.into()]]);
     let half = &plan.inputs["half"];
-    assert_eq!((half.count, half.rounded), (7, 2)); // 0.1 and 0.001
+    assert_eq!((half.counts.each(), half.rounded), (Some(7), 2)); // 0.1 and 0.001
     let bits: Vec<u64> = half.values.as_ref().unwrap()[0].iter().map(Scalar::bits).collect();
     assert_eq!(bits, [0x3dcd, 0x3f80, 0xc020, 0x7fff, 0x7f80, 0xff80, 0x3a83]);
 }

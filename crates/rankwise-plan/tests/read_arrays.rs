@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rankwise_model::Dtype;
 use rankwise_plan::error::{Fault, PlanError};
 use rankwise_plan::file::Format;
-use rankwise_plan::plan::Plan;
+use rankwise_plan::plan::{Counts, Plan};
 use rankwise_plan::read::{ArrayError, ArrayRequest, Arrays};
 use rankwise_plan::values::Values;
 
@@ -59,7 +59,7 @@ fn one_file_per_device_in_rank_order() {
     "#;
     let plan = read(input, &mut folder).unwrap();
     assert_eq!(integers(&plan), [[1, 2], [10, 20]]);
-    assert_eq!(plan.inputs["x"].count, 2);
+    assert_eq!(plan.inputs["x"].counts, Counts::Each(2));
     let asked = ["a.npy None i32 None", "b.safetensors Some(\"layer.0\") i32 Some(2)"];
     assert_eq!(folder.asked, asked);
 }
@@ -81,7 +81,7 @@ fn one_file_in_blocks_or_whole() {
 fn an_empty_file_is_two_empty_blocks() {
     let mut folder = folder([("x.npy", Values::of::<i32>(&[]))]);
     let plan = read("dtype = \"i32\"\nfile = \"x.npy\"\nslice = \"blocks\"", &mut folder).unwrap();
-    assert_eq!((plan.inputs["x"].count, integers(&plan)), (0, vec![vec![], vec![]]));
+    assert_eq!((plan.inputs["x"].counts.each(), integers(&plan)), (Some(0), vec![vec![], vec![]]));
 }
 
 #[test]

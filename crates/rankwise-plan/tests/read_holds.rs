@@ -2,7 +2,7 @@
 
 use rankwise_model::{Dtype, Reduction};
 use rankwise_plan::error::Span;
-use rankwise_plan::plan::{At, Expr, ExprKind};
+use rankwise_plan::plan::{At, Expr, ExprKind, Sharding};
 use rstest::rstest;
 
 fn read(text: &str) -> Expr {
@@ -38,8 +38,14 @@ fn every_form() {
         ExprKind::Input { at: Some(At::Rank(rank)), .. } if rank.index() == 12
     ));
     assert_eq!(read("gather(x)"), made(ExprKind::Gather(boxed(input("x")))));
-    assert_eq!(read("shard(x)"), made(ExprKind::Shard(boxed(input("x")), None)));
-    assert_eq!(read("shard(x,3)"), made(ExprKind::Shard(boxed(input("x")), Some(3))));
+    assert_eq!(
+        read("shard(x)"),
+        made(ExprKind::Shard(boxed(input("x")), None, Sharding::default()))
+    );
+    assert_eq!(
+        read("shard(x,3)"),
+        made(ExprKind::Shard(boxed(input("x")), Some(3), Sharding::default()))
+    );
     for reduction in
         [Reduction::Sum, Reduction::Prod, Reduction::Max, Reduction::Min, Reduction::Avg]
     {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rankwise_model::{Dtype, GroupSize, Reduction};
 use rankwise_plan::error::{PlanError, Span};
 use rankwise_plan::file::Format;
-use rankwise_plan::plan::{At, Expr, ExprKind, Plan};
+use rankwise_plan::plan::{At, Expr, ExprKind, Plan, Sharding, Uneven};
 use rankwise_plan::read::NoArrays;
 use rankwise_topology::World;
 
@@ -80,6 +80,17 @@ fn soup() -> impl Strategy<Value = String> {
         "concat(",
         "cast(",
         "premul(",
+        "exchange(",
+        "pad(",
+        "fill(",
+        "shape = [",
+        "dim = ",
+        "uneven = ",
+        "value = ",
+        "\"all_gather_v\"",
+        "\"group\"",
+        "\"shard\"",
+        "\"y[0..2]\"",
         ")",
         "[0..4]",
         "..",
@@ -111,6 +122,29 @@ fn name() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z_][a-z0-9_.-]{0,6}", "\\PC{1,8}", Just("over".into()), Just("rank1".into())]
 }
 
+fn number() -> impl Strategy<Value = String> {
+    "-?[0-9]{1,3}(\\.[0-9]{1,3})?"
+}
+
+/// How a tensor is divided, said completely.
+fn sharding() -> impl Strategy<Value = Sharding> {
+    let shape = (prop::collection::vec(any::<u64>(), 1..4), any::<prop::sample::Index>())
+        .prop_map(|(shape, dim)| (dim.index(shape.len()), Some(shape)));
+    let shape = prop_oneof![Just((0, None)), shape];
+    let uneven = prop_oneof![
+        Just((None, None)),
+        Just((Some(Uneven::Chunk), None)),
+        Just((Some(Uneven::Balanced), None)),
+        number().prop_map(|value| (Some(Uneven::Pad), Some(value))),
+    ];
+    (shape, uneven).prop_map(|((dim, shape), (uneven, value))| Sharding {
+        shape,
+        dim,
+        uneven,
+        value,
+    })
+}
+
 fn expr() -> impl Strategy<Value = Expr> {
     let made = |kind| Expr { kind, over: None, span: Span::default() };
     let rank = |index| World::new(GroupSize::new(u32::MAX).unwrap()).rank(index).unwrap();
@@ -120,23 +154,29 @@ fn expr() -> impl Strategy<Value = Expr> {
     ];
     let input = (name(), prop::option::of(at))
         .prop_map(move |(name, at)| made(ExprKind::Input { name, at }));
-    input.prop_recursive(5, 24, 3, move |inner| {
+    let fill = (number(), prop::sample::select(Dtype::ALL.to_vec()), any::<u64>())
+        .prop_map(move |(value, dtype, count)| made(ExprKind::Fill(value, dtype, count)));
+    prop_oneof![4 => input, 1 => fill].prop_recursive(5, 24, 3, move |inner| {
         let boxed = inner.clone().prop_map(Box::new);
         let over = prop::option::of(name());
         let plain: Vec<Reduction> =
             Reduction::ALL.into_iter().filter(|op| *op != Reduction::PreMulSum).collect();
         let grouped = prop_oneof![
             boxed.clone().prop_map(ExprKind::Gather),
-            (boxed.clone(), any::<Option<u32>>()).prop_map(|(e, k)| ExprKind::Shard(e, k)),
+            boxed.clone().prop_map(ExprKind::Exchange),
+            (boxed.clone(), any::<Option<u32>>(), sharding())
+                .prop_map(|(e, k, sharding)| ExprKind::Shard(e, k, sharding)),
             (prop::sample::select(plain), boxed.clone())
                 .prop_map(|(op, e)| ExprKind::Reduce(op, e)),
-            (boxed.clone(), prop::collection::vec("-?[0-9]{1,3}(\\.[0-9]{1,3})?", 1..3))
+            (boxed.clone(), prop::collection::vec(number(), 1..3))
                 .prop_map(|(e, scalars)| ExprKind::PreMul(e, scalars)),
         ];
         let alone = prop_oneof![
             (boxed.clone(), prop::sample::select(Dtype::ALL.to_vec()))
                 .prop_map(|(e, dtype)| ExprKind::Cast(e, dtype)),
             prop::collection::vec(inner, 1..3).prop_map(ExprKind::Concat),
+            (boxed.clone(), any::<u64>(), number())
+                .prop_map(|(e, count, value)| ExprKind::Pad(e, count, value)),
             (boxed, any::<u64>(), any::<u64>())
                 .prop_map(|(e, a, b)| ExprKind::Slice(e, a.min(b)..a.max(b))),
         ];

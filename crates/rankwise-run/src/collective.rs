@@ -37,7 +37,7 @@ impl<C: Communicator> Part<'_, '_, C> {
         if in_place && !at.has_input() {
             let count = at.output_len();
             let fresh = self.buffers.fresh(Shape { count, ..shape }).map_err(backend)?;
-            self.buffers.put(&collective.recv, fresh);
+            self.buffers.put(&collective.recv.buffer, fresh);
         }
         let mut output =
             if in_place { None } else { Some(self.buffers.fresh(shape).map_err(backend)?) };
@@ -57,10 +57,12 @@ impl<C: Communicator> Part<'_, '_, C> {
         trace::call(self.rank.index(), &run);
         let on = comm.on(self.comm.stream());
         let posted = match &mut output {
-            None => call.in_place(on, self.buffers.get_mut(&collective.recv)?),
-            Some(output) if at.has_input() => {
-                call.out_of_place(on, self.buffers.get(&collective.send)?.view(), output.view_mut())
-            }
+            None => call.in_place(on, self.buffers.get_mut(&collective.recv.buffer)?),
+            Some(output) if at.has_input() => call.out_of_place(
+                on,
+                self.buffers.get(&collective.send.buffer)?.view(),
+                output.view_mut(),
+            ),
             // The input of a rank that has none is ignored.
             Some(output) => match self.comm.dyn_buffer(made.dtype, 0) {
                 Ok(none) => call.out_of_place(on, none.view(), output.view_mut()),
@@ -71,12 +73,12 @@ impl<C: Communicator> Part<'_, '_, C> {
         self.done.push(Done { step, act: ActRun::Call(run), outcome: outcome.clone() });
         outcome?;
         match output {
-            Some(output) => self.buffers.put(&collective.recv, output),
+            Some(output) => self.buffers.put(&collective.recv.buffer, output),
             // In place on a rank that is promised no output: the plan says how long the
             // buffer is from now on.
-            None if self.buffers.get(&collective.recv)?.len() as u64 != shape.count => {
+            None if self.buffers.get(&collective.recv.buffer)?.len() as u64 != shape.count => {
                 let fresh = self.buffers.fresh(shape).map_err(backend)?;
-                self.buffers.put(&collective.recv, fresh);
+                self.buffers.put(&collective.recv.buffer, fresh);
             }
             None => {}
         }

@@ -3,6 +3,7 @@
 use rankwise_model::{Dtype, DtypeClass, Scalar};
 use rankwise_plan::plan::{Input, Plan};
 use rankwise_plan::values::Values;
+use rankwise_topology::{World, WorldRank};
 
 use crate::error::RunError;
 
@@ -40,7 +41,7 @@ impl Fill {
     pub(crate) fn apply(self, plan: &Plan) -> Result<(Plan, Vec<(String, Origin)>), RunError> {
         let mut filled = plan.clone();
         let mut origins = Vec::new();
-        let mut pattern = Pattern { next: 0, ranks: plan.world.get() };
+        let mut pattern = Pattern { next: 0, world: World::new(plan.world) };
         for input in filled.inputs.values_mut() {
             let origin = match (self, &input.values) {
                 (_, Some(_)) => Origin::Given,
@@ -62,29 +63,29 @@ impl Fill {
 struct Pattern {
     /// How many elements have been generated so far.
     next: u64,
-    ranks: u32,
+    world: World,
 }
 
 impl Pattern {
     fn values(&mut self, seed: u64, input: &Input) -> (Vec<Values>, Origin) {
         let first = self.next;
-        let elements = input.count.saturating_mul(u64::from(self.ranks));
-        self.next = first.saturating_add(elements);
-        let most = largest(input.dtype, self.ranks);
+        self.next = first.saturating_add(input.counts.total(self.world.size()));
+        let most = largest(input.dtype, self.world.size().get());
         let counted = self.next.saturating_add(seed) <= most;
-        let value = |rank: u64, position: u64| {
-            let index =
-                rank.saturating_mul(input.count).saturating_add(position).saturating_add(first);
+        let value = |index: u64| {
             let number = if counted { index.saturating_add(seed) } else { scattered(seed, index) };
             integer(input.dtype, number.checked_rem(most).unwrap_or(0).saturating_add(1))
         };
-        let of_rank = |rank: u32| {
-            let scalars = (0..input.count).map(|position| value(u64::from(rank), position));
+        let mut start = first;
+        let of_rank = |rank: WorldRank| {
+            let end = start.saturating_add(input.counts.on(rank));
+            let scalars = (start..end).map(value);
+            start = end;
             // Every scalar was made of that very type.
             Values::from_scalars(input.dtype, scalars).unwrap_or_else(|| Values::of::<u8>(&[]))
         };
         let origin = if counted { Origin::Counted } else { Origin::Scattered };
-        ((0..self.ranks).map(of_rank).collect(), origin)
+        (self.world.ranks().map(of_rank).collect(), origin)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rankwise_model::{Dtype, GroupSize};
 use rankwise_plan::evaluate::{Call, Evaluation, evaluate};
-use rankwise_plan::plan::{Act, LocalAct, Plan, Proposal, Step};
+use rankwise_plan::plan::{Act, LocalAct, Operand, Plan, Proposal, Step};
 use rankwise_plan::term::Terms;
 use rankwise_topology::{Group, Partition, World, WorldRank};
 
@@ -51,6 +51,9 @@ impl Job {
             return Err(RunError::Programs { proposal: proposal.name.clone() });
         }
         for (step, Step { act, .. }) in proposal.steps.iter().enumerate() {
+            if let Some(operation) = not_run(act) {
+                return Err(RunError::Operation { step, operation });
+            }
             if let Some(call) = unnamed(act) {
                 return Err(RunError::Unnamed { step, call });
             }
@@ -134,6 +137,23 @@ fn within(what: &'static str, found: u64, limit: u64) -> Result<(), RunError> {
     if found > limit { Err(RunError::Limit { what, found, limit }) } else { Ok(()) }
 }
 
+/// What it does, if that is not run yet: groups, positions of buffers, tensors.
+fn not_run(act: &Act) -> Option<String> {
+    let operands: Vec<&Operand> = match act {
+        Act::Collective(call) => vec![&call.send, &call.recv],
+        Act::Message(message) => vec![&message.buffer],
+        Act::Local(local) => match &local.act {
+            LocalAct::Alloc { .. } | LocalAct::Shard { .. } | LocalAct::Unshard { .. } => {
+                return Some(local.act.name().to_owned());
+            }
+            act => act.reads().into_iter().chain([&local.recv]).collect(),
+        },
+        Act::Group(group) => return Some(group.stands_for.unwrap_or("group").to_owned()),
+    };
+    let part = operands.into_iter().find(|operand| operand.positions.is_some());
+    part.map(|operand| format!("a step on positions of a buffer, {operand},"))
+}
+
 /// What it does, if it combines and does not say how.
 fn unnamed(act: &Act) -> Option<String> {
     match act {
@@ -150,8 +170,7 @@ fn unnamed(act: &Act) -> Option<String> {
 
 /// In all buffers that all ranks ever have.
 fn elements(plan: &Plan, evaluation: &Evaluation) -> u64 {
-    let ranks = u64::from(plan.world.get());
-    let inputs = plan.inputs.values().map(|input| input.count.saturating_mul(ranks));
+    let inputs = plan.inputs.values().map(|input| input.counts.total(plan.world));
     let writes = evaluation.steps.iter().flat_map(|step| &step.writes);
     inputs.chain(writes.map(|write| write.vector.count())).fold(0, u64::saturating_add)
 }

@@ -6,7 +6,9 @@ use rankwise_model::GroupSize;
 use rankwise_plan::error::Span;
 use rankwise_plan::evaluate::evaluate;
 use rankwise_plan::numbers::Numbers;
-use rankwise_plan::plan::{Act, Attachment, Input, LocalAct, LocalStep, On, Plan, Proposal, Step};
+use rankwise_plan::plan::{
+    Act, Attachment, Counts, Input, LocalAct, LocalStep, On, Plan, Proposal, Step,
+};
 use rankwise_plan::term::Terms;
 use rankwise_plan::values::Values;
 use rankwise_topology::World;
@@ -15,25 +17,12 @@ use crate::error::RunError;
 
 /// The word of the act in a plan.
 pub(crate) const fn word(act: &LocalAct) -> &'static str {
-    match act {
-        LocalAct::Copy { .. } => "copy",
-        LocalAct::Slice { .. } => "slice",
-        LocalAct::Concat { .. } => "concat",
-        LocalAct::Fold { .. } => "fold",
-        LocalAct::Scale { .. } => "scale",
-        LocalAct::Cast { .. } => "cast",
-    }
+    act.name()
 }
 
 /// The buffers that the act reads.
 pub(crate) fn reads(act: &LocalAct) -> Vec<&String> {
-    match act {
-        LocalAct::Copy { from }
-        | LocalAct::Slice { from, .. }
-        | LocalAct::Scale { from, .. }
-        | LocalAct::Cast { from, .. } => vec![from],
-        LocalAct::Concat { from } | LocalAct::Fold { from, .. } => from.iter().collect(),
-    }
+    act.reads().into_iter().map(|operand| &operand.buffer).collect()
 }
 
 /// What the act makes of what the buffers hold.
@@ -47,7 +36,8 @@ pub(crate) fn carry_out(
         let input = Input {
             name: name.clone(),
             dtype: values.dtype(),
-            count: values.count(),
+            counts: Counts::Each(values.count()),
+            shape: None,
             meaning: None,
             attached: Attachment::Rank,
             values: Some(vec![values]),
@@ -77,7 +67,7 @@ pub(crate) fn carry_out(
     let evaluation = evaluate(&plan, &proposal, &mut terms)?;
     let numbers = Numbers::of(&plan, &mut terms);
     let rank = World::new(GroupSize::ONE).ranks().next();
-    let made = rank.and_then(|rank| evaluation.after.get(rank, &local.recv));
+    let made = rank.and_then(|rank| evaluation.after.get(rank, &local.recv.buffer));
     let values = made.and_then(|vector| {
         let scalars: Option<Vec<_>> = numbers.values(&terms, vector).into_iter().collect();
         Values::from_scalars(vector.dtype(), scalars?)

@@ -52,15 +52,15 @@ impl<C: Communicator> Part<'_, '_, C> {
         let side = match message.direction {
             Direction::Send => {
                 // What is sent must have come: it cannot be in one group with its recv.
-                if self.block.iter().any(|other| other.receives() == Some(&message.buffer)) {
+                if self.block.iter().any(|other| other.receives() == Some(&message.buffer.buffer)) {
                     self.flush()?;
                 }
-                Side::Send(self.buffers.get(&message.buffer)?.clone())
+                Side::Send(self.buffers.get(&message.buffer.buffer)?.clone())
             }
             Direction::Recv => {
                 let shape = self.job.shape(step, self.rank)?;
                 let into = self.buffers.fresh(shape).map_err(backend)?;
-                Side::Recv { name: message.buffer.clone(), into }
+                Side::Recv { name: message.buffer.buffer.clone(), into }
             }
         };
         self.block.push(Message { step, peer, side });

@@ -149,7 +149,8 @@ impl<C: Communicator> Part<'_, '_, C> {
                 Act::Local(local) if job.plan().is_on(&local.on, self.rank) => {
                     self.local(index, local)?;
                 }
-                Act::Message(_) | Act::Local(_) => {}
+                // No job has groups.
+                Act::Message(_) | Act::Local(_) | Act::Group(_) => {}
             }
         }
         self.flush()
@@ -158,7 +159,9 @@ impl<C: Communicator> Part<'_, '_, C> {
     fn local(&mut self, step: usize, local: &LocalStep) -> Result<(), RunError> {
         let reads = local::reads(&local.act);
         if self.block.iter().any(|message| {
-            message.receives().is_some_and(|name| reads.contains(&name) || *name == local.recv)
+            message
+                .receives()
+                .is_some_and(|name| reads.contains(&name) || *name == local.recv.buffer)
         }) {
             self.flush()?;
         }
@@ -181,7 +184,7 @@ impl<C: Communicator> Part<'_, '_, C> {
         }
         let made = local::carry_out(local, read)?;
         self.buffers
-            .write(&local.recv, &made)
+            .write(&local.recv.buffer, &made)
             .map_err(|error| RunError::Backend { step: Some(step), error })
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rankwise_account::NOT_SAID;
 use rankwise_plan::evaluate::{Evaluation, StepRecord, evaluate};
 use rankwise_plan::numbers::Numbers;
-use rankwise_plan::plan::{Attachment, Plan, Proposal};
+use rankwise_plan::plan::{Attachment, Counts, Plan, Proposal};
 use rankwise_plan::term::Terms;
 use rankwise_topology::World;
 use serde::Serialize;
@@ -85,7 +85,7 @@ fn inputs(page: &mut Page, plan: &Plan) {
         table.row([
             input.name.clone(),
             input.dtype.to_string(),
-            input.count.to_string(),
+            input.counts.to_string(),
             input.meaning.clone().unwrap_or_else(|| "not stated".into()),
             attached(input.attached).to_owned(),
             if input.values.is_some() { "given" } else { "symbolic" }.to_owned(),
@@ -137,6 +137,9 @@ impl Explained<'_> {
         for (index, (step, record)) in self.steps().enumerate() {
             page.gap();
             page.say(&format!("step {index}: {}", steps::title(&step.act)));
+            for part in steps::parts(&step.act) {
+                page.say(&format!("  {part}"));
+            }
             payloads::compose(page, record);
             page.table(&view.table(&written(record)));
         }
@@ -162,7 +165,10 @@ struct Data {
 struct InputData {
     name: String,
     dtype: &'static str,
-    count: Wide,
+    /// On each rank; none where they are by rank.
+    count: Option<Wide>,
+    counts: Option<Vec<Wide>>,
+    shape: Option<Vec<Wide>>,
     meaning: Option<String>,
     belongs_to: &'static str,
     values_given: bool,
@@ -178,6 +184,9 @@ struct ProposalData {
 struct StepData {
     step: usize,
     title: String,
+    /// Of a group: what it is made of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<String>,
     call: String,
     calls: Vec<payloads::CallData>,
     holds: Vec<HeldData>,
@@ -191,7 +200,12 @@ impl Data {
         let input = |input: &rankwise_plan::plan::Input| InputData {
             name: input.name.clone(),
             dtype: input.dtype.name(),
-            count: Wide(input.count),
+            count: input.counts.each().map(Wide),
+            counts: match &input.counts {
+                Counts::Each(_) => None,
+                Counts::ByRank(counts) => Some(counts.iter().copied().map(Wide).collect()),
+            },
+            shape: input.shape.as_ref().map(|shape| shape.iter().copied().map(Wide).collect()),
             meaning: input.meaning.clone(),
             belongs_to: match input.attached {
                 Attachment::Device => "device",
@@ -222,6 +236,7 @@ impl Explained<'_> {
             StepData {
                 step: index,
                 title: steps::title(&step.act),
+                parts: steps::parts(&step.act),
                 call: steps::call(&step.act),
                 calls: payloads::data(record),
                 holds: rows.collect(),

@@ -19,7 +19,7 @@ use super::{NoCertificate, put};
 use crate::evaluate::{Call, Evaluation, Turn, factor, parse_scalars};
 use crate::form::exact;
 use crate::plan::{
-    Act, CollectiveStep, Direction, LocalAct, LocalStep, MessageStep, Plan, Proposal,
+    Act, CollectiveStep, Direction, LocalAct, LocalStep, MessageStep, Operand, Plan, Proposal,
 };
 
 /// All acts of one side.
@@ -46,7 +46,8 @@ impl Acts {
                             _ => None,
                         })
                         .collect();
-                    let calls = calls.filter(|calls| !calls.is_empty()).ok_or_else(other)?;
+                    let calls = calls.filter(|calls| !calls.is_empty());
+                    let calls = calls.ok_or_else(|| other(proposal, steps.first().copied()))?;
                     let members: Vec<u32> =
                         call.group.members().iter().map(|member| member.index()).collect();
                     let key = if steps.len() == 1 { steps.first().copied() } else { None };
@@ -61,7 +62,7 @@ impl Acts {
                             let ranks = alloc::vec![rank.index()];
                             written.add(Some(*step), local(act)?, Some(ranks));
                         }
-                        _ => return Err(other()),
+                        _ => return Err(other(proposal, Some(*step))),
                     }
                 }
             }
@@ -70,8 +71,15 @@ impl Acts {
     }
 }
 
-fn other() -> NoCertificate {
-    NoCertificate::not_expressed("a step of another kind than collective, message or local act")
+fn other(proposal: &Proposal, step: Option<usize>) -> NoCertificate {
+    let act = step.and_then(|step| proposal.steps.get(step)).map(|step| &step.act);
+    NoCertificate::not_expressed(match act {
+        Some(Act::Group(group)) => match group.stands_for {
+            Some(name) => format!("a group of calls, here {name}"),
+            None => "a group of calls".to_string(),
+        },
+        _ => "a step of another kind than collective, message or local act".to_string(),
+    })
 }
 
 /// Acts written so far; the last is open to more groups.
@@ -131,7 +139,11 @@ impl Written {
 
 fn collective(calls: &[&CollectiveStep], made: &Call) -> Result<Value, NoCertificate> {
     let Call { group, layout, dtype } = made;
-    let Some(first) = calls.first() else { return Err(other()) };
+    for operand in calls.iter().flat_map(|call| [&call.send, &call.recv]) {
+        whole(operand)?;
+    }
+    let lost = || NoCertificate::not_expressed("a call of nobody");
+    let first = calls.first().ok_or_else(lost)?;
     let mut scalars: Vec<Value> = Vec::new();
     if first.reduction == Some(Reduction::PreMulSum) {
         let texts = first.scalars.as_deref().unwrap_or_default();
@@ -167,7 +179,7 @@ type View<'a> = Option<(&'a str, Option<u64>)>;
 
 /// What a rank of a call reads and writes; in place, as the layout says.
 fn views<'a>(call: &'a CollectiveStep, rank: &RankLayout) -> (View<'a>, View<'a>) {
-    let (send, recv) = (call.send.as_str(), call.recv.as_str());
+    let (send, recv) = (call.send.buffer.as_str(), call.recv.buffer.as_str());
     let relation = rank.in_place().filter(|_| call.in_place());
     let part = |at: &core::ops::Range<u64>, whole: u64| {
         let all = at.start == 0 && at.end == whole;
@@ -216,11 +228,12 @@ fn shared(views: Vec<View<'_>>) -> Value {
 
 fn message(plan: &Plan, sent: &MessageStep, rank: WorldRank) -> Result<Value, NoCertificate> {
     let peer = sent.over.locate(rank).and_then(|(group, _)| group.world_rank(sent.peer));
-    let peer = peer.filter(|peer| peer.index() < plan.world.get()).ok_or_else(other)?;
+    let lost = || NoCertificate::not_expressed("a message to nobody");
+    let peer = peer.filter(|peer| peer.index() < plan.world.get()).ok_or_else(lost)?;
     let mut act = json!({
         "rank": rank.index(),
         "peer": peer.index(),
-        "buffer": { "buffer": sent.buffer },
+        "buffer": { "buffer": whole(&sent.buffer)? },
     });
     put(&mut act, "count", sent.count.map(|count| count.to_string().into()));
     Ok(match sent.direction {
@@ -229,23 +242,34 @@ fn message(plan: &Plan, sent: &MessageStep, rank: WorldRank) -> Result<Value, No
     })
 }
 
+/// The name of a buffer that is read or written whole.
+fn whole(operand: &Operand) -> Result<&str, NoCertificate> {
+    match operand.positions {
+        None => Ok(&operand.buffer),
+        Some(_) => {
+            Err(NoCertificate::not_expressed(format!("positions of a buffer, here {operand}")))
+        }
+    }
+}
+
 fn local(step: &LocalStep) -> Result<Value, NoCertificate> {
-    let to = json!({ "buffer": step.recv });
-    let whole = |buffer: &str| json!({ "buffer": buffer });
-    let all = |buffers: &[alloc::string::String]| -> Vec<Value> {
-        buffers.iter().map(|buffer| whole(buffer)).collect()
+    let to = json!({ "buffer": whole(&step.recv)? });
+    let all = |from: &[Operand]| -> Result<Vec<Value>, NoCertificate> {
+        from.iter().map(|from| Ok(json!({ "buffer": whole(from)? }))).collect()
     };
+    let one =
+        |from: &Operand| -> Result<Value, NoCertificate> { Ok(json!({ "buffer": whole(from)? })) };
     Ok(match &step.act {
-        LocalAct::Copy { from } => json!({ "move": { "from": [whole(from)], "to": to } }),
+        LocalAct::Copy { from } => json!({ "move": { "from": [one(from)?], "to": to } }),
         LocalAct::Slice { from, positions } => {
             let count = positions.end.saturating_sub(positions.start).to_string();
             let at = positions.start.to_string();
-            let part = json!({ "buffer": from, "at": at, "count": count });
+            let part = json!({ "buffer": whole(from)?, "at": at, "count": count });
             json!({ "move": { "from": [part], "to": to } })
         }
-        LocalAct::Concat { from } => json!({ "move": { "from": all(from), "to": to } }),
+        LocalAct::Concat { from } => json!({ "move": { "from": all(from)?, "to": to } }),
         LocalAct::Fold { from, reduction } => {
-            let mut act = json!({ "from": all(from), "to": to });
+            let mut act = json!({ "from": all(from)?, "to": to });
             put(&mut act, "op", reduction.map(|reduction| reduction.name().into()));
             json!({ "fold": act })
         }
@@ -253,10 +277,13 @@ fn local(step: &LocalStep) -> Result<Value, NoCertificate> {
             let by = factor(by).ok_or_else(|| {
                 NoCertificate::not_expressed(format!("the factor {}/{}", by.0, by.1))
             })?;
-            json!({ "scale": { "by": by.to_string(), "from": whole(from), "to": to } })
+            json!({ "scale": { "by": by.to_string(), "from": one(from)?, "to": to } })
         }
         LocalAct::Cast { from, to: dtype } => {
-            json!({ "cast": { "dtype": dtype.name(), "from": whole(from), "to": to } })
+            json!({ "cast": { "dtype": dtype.name(), "from": one(from)?, "to": to } })
+        }
+        act => {
+            return Err(NoCertificate::not_expressed(format!("the local act {}", act.name())));
         }
     })
 }

@@ -18,7 +18,7 @@ use crate::error::PlanError;
 use crate::evaluate::Evaluation;
 use crate::memory::ranks;
 use crate::need::Expressions;
-use crate::plan::{Attachment, Plan, Proposal};
+use crate::plan::{Attachment, Counts, Plan, Proposal};
 use crate::term::Terms;
 use crate::vector::Vector;
 
@@ -41,7 +41,10 @@ pub(super) fn side(
         let mut written = json!({
             "name": input.name,
             "dtype": input.dtype.name(),
-            "counts": [input.count.to_string()],
+            "counts": match &input.counts {
+                Counts::Each(count) => Vec::from([count.to_string()]),
+                Counts::ByRank(counts) => counts.iter().map(ToString::to_string).collect(),
+            },
             "attached": attached,
         });
         put(&mut written, "meaning", input.meaning.as_deref().map(Value::from));

@@ -88,6 +88,9 @@ impl<'a> Values<'a> {
             Term::Cast { term, to } => {
                 json!({ "cast": { "of": self.number(*term)?, "to": to.name() } })
             }
+            Term::Constant { .. } => {
+                return Err(NoCertificate::not_expressed("a constant of the plan"));
+            }
             Term::Unnamed { .. } => {
                 return Err(NoCertificate::not_expressed("a reduction that has no name"));
             }

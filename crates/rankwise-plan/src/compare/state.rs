@@ -9,7 +9,7 @@ use core::ops::Range;
 use rankwise_topology::WorldRank;
 
 use crate::equal::{Equality, equality};
-use crate::memory::{identity, ranks};
+use crate::memory::{Origins, identity, ranks};
 use crate::plan::Plan;
 use crate::sense::{Gathering, Grounds, Sense};
 use crate::surface::{Evaluated, Surface};
@@ -241,6 +241,7 @@ fn doubtful_inputs(left: &Plan, right: &Plan, terms: &mut Terms) -> BTreeMap<Inp
         return doubtful;
     }
     for (plan, other, which) in [(left, right, "second"), (right, left, "first")] {
+        let (origins, others) = (Origins::of(plan), Origins::of(other));
         for input in plan.inputs.values() {
             let name = &input.name;
             let reason = match other.inputs.get(name) {
@@ -251,10 +252,12 @@ fn doubtful_inputs(left: &Plan, right: &Plan, terms: &mut Terms) -> BTreeMap<Inp
                         input.dtype, twin.dtype
                     )
                 }
-                Some(twin) if twin.count != input.count => {
+                Some(twin)
+                    if identity(twin, &others).counts != identity(input, &origins).counts =>
+                {
                     format!(
                         "input `{name}`: {} elements in one plan, {} in the other",
-                        input.count, twin.count
+                        input.counts, twin.counts
                     )
                 }
                 Some(twin) if twin.attached != input.attached => {
@@ -270,7 +273,7 @@ fn doubtful_inputs(left: &Plan, right: &Plan, terms: &mut Terms) -> BTreeMap<Inp
                     _ => format!("input `{name}`: its meaning is not stated in both plans"),
                 },
             };
-            doubtful.insert(terms.input(&identity(input)), reason);
+            doubtful.insert(terms.input(&identity(input, &origins)), reason);
         }
     }
     doubtful

@@ -123,11 +123,11 @@ pub(super) fn unsettled(
 
 fn unnamed_reductions(proposal: &Proposal) -> impl Iterator<Item = Unsettled> + '_ {
     proposal.steps.iter().enumerate().filter_map(|(step, of)| {
-        let unnamed = match &of.act {
+        let unnamed = of.act.each().any(|act| match act {
             Act::Collective(call) => call.kind.reduces() && call.reduction.is_none(),
             Act::Local(local) => matches!(local.act, LocalAct::Fold { reduction: None, .. }),
-            Act::Message(_) => false,
-        };
+            Act::Message(_) | Act::Group(_) => false,
+        });
         unnamed.then(|| Unsettled::Reduction { proposal: proposal.name.clone(), step })
     })
 }

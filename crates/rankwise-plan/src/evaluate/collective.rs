@@ -17,7 +17,7 @@ use rankwise_topology::{Group, WorldRank};
 use super::calls::{Calls, Member};
 use super::{At, Call, Machine, Turn};
 use crate::error::{Fault, PlanError};
-use crate::plan::CollectiveStep;
+use crate::plan::{CollectiveStep, Elsewhere};
 use crate::term::{Factor, Placed, Terms};
 use crate::vector::{Content, Gap, Vector, side_by_side};
 
@@ -66,14 +66,18 @@ impl Machine<'_> {
             let Some(world_rank) = group.world_rank(rank.rank()) else { continue };
             let Member { at, call } = calls.of(rank.rank());
             let at = &at;
+            self.overlap(at, call, &rank, world_rank)?;
             let vector = match output {
+                None if call.elsewhere == Elsewhere::Untouched => continue,
                 None => {
                     let gap = Content::Gap(Gap::OnRootOnly { step: at.index });
                     Arc::new(Vector::of(dtype, promised, gap))
                 }
                 Some(output) if call.in_place() => {
-                    let before = self.memory.get(world_rank, &call.recv).map(AsRef::as_ref);
-                    in_place(at, &rank, before, output)?
+                    let before = self.memory.get(world_rank, &call.recv.buffer).cloned();
+                    let before =
+                        before.map(|buffer| self.part_of(at, world_rank, &call.recv, buffer));
+                    in_place(at, &rank, before.transpose()?.as_deref(), output)?
                 }
                 Some(output) => output,
             };
@@ -88,7 +92,7 @@ impl Machine<'_> {
 
     /// Reads every member's input and finds the count that fits all of them.
     fn inputs(
-        &self,
+        &mut self,
         calls: &Calls<'_>,
         operation: Operation,
         group: &Group,

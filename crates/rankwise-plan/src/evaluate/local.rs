@@ -1,4 +1,4 @@
-//! Local acts in terms: copy, slice, concatenate, fold, scale, cast.
+//! Local acts in terms.
 
 use alloc::format;
 use alloc::string::String;
@@ -8,15 +8,15 @@ use alloc::vec::Vec;
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Zero};
-use rankwise_model::{GroupSize, Reduction};
+use rankwise_model::{Dtype, GroupSize, Reduction, Scalar};
 use rankwise_topology::WorldRank;
 
 use super::collective::Folds;
-use super::{At, Machine, Turn};
+use super::{At, Cut, Machine, Tensor, Turn};
 use crate::error::{Fault, PlanError};
-use crate::plan::{LocalAct, LocalStep};
-use crate::term::Factor;
-use crate::vector::{Vector, side_by_side};
+use crate::plan::{ElementType, LocalAct, LocalStep, Operand};
+use crate::term::{Constant, Factor};
+use crate::vector::{Content, Gap, Vector, side_by_side};
 
 impl Machine<'_> {
     pub(super) fn local(
@@ -25,6 +25,8 @@ impl Machine<'_> {
         step: &LocalStep,
         rank: WorldRank,
     ) -> Result<(), PlanError> {
+        let position_wise = step.act.is_position_wise();
+        self.local_overlap(at, rank, &step.act.reads(), &step.recv, position_wise)?;
         let vector = match &step.act {
             LocalAct::Copy { from } => self.read(at, rank, from)?,
             LocalAct::Slice { from, positions } => {
@@ -42,40 +44,113 @@ impl Machine<'_> {
             LocalAct::Fold { from, reduction } => {
                 Arc::new(self.folded(at, rank, from, *reduction)?)
             }
-            LocalAct::Scale { from, by } => {
-                let buffer = self.read(at, rank, from)?;
-                let factor = constant(at, by)?;
-                if !buffer.dtype().is_float() && !factor.is_integer() {
-                    return Err(at.error(
-                        Fault::Contradiction,
-                        None,
-                        format!(
-                            "the factor {}/{} for `{from}`, which is {}",
-                            by.0,
-                            by.1,
-                            buffer.dtype()
-                        ),
-                        "an integer: integers have no fractions, only multiplicities modulo 2^w",
-                    ));
-                }
-                Arc::new(buffer.map(buffer.dtype(), |placed| {
-                    self.terms.scaled(placed, Factor::Constant(factor.clone()))
-                }))
-            }
+            LocalAct::Scale { from, by } => self.scaled(at, rank, from, by)?,
             LocalAct::Cast { from, to } => {
                 let buffer = self.read(at, rank, from)?;
                 Arc::new(buffer.map(*to, |placed| self.terms.cast(placed, *to)))
+            }
+            LocalAct::Alloc { dtype, count } => {
+                let dtype = match dtype {
+                    ElementType::Is(dtype) => *dtype,
+                    ElementType::Of(like) => self.buffer(at, rank, like)?.dtype(),
+                };
+                let gap = Content::Gap(Gap::Unwritten { step: at.index });
+                Arc::new(Vector::of(dtype, *count, gap))
+            }
+            LocalAct::Fill { value, dtype, count } => {
+                let constant = self.constant(at, value, *dtype, Constant::Filled)?;
+                Arc::new(Vector::of(*dtype, *count, constant))
+            }
+            LocalAct::Pad { from, count, value } => {
+                let buffer = self.read(at, rank, from)?;
+                let more = count.checked_sub(buffer.count()).ok_or_else(|| {
+                    let found = format!("`{from}` of {} elements", buffer.count());
+                    at.error(
+                        Fault::Contradiction,
+                        None,
+                        found,
+                        format!("at most {count}, its padded length"),
+                    )
+                })?;
+                if count.checked_mul(buffer.dtype().bytes()).is_none() {
+                    let found = format!("{count} elements of {}", buffer.dtype());
+                    return Err(at.error(Fault::Overflow, None, found, "fewer than 2^64 bytes"));
+                }
+                let padding = self.constant(at, value, buffer.dtype(), Constant::Padding)?;
+                let mut padded = Vector::clone(&buffer);
+                padded.push(more, padding);
+                Arc::new(padded)
+            }
+            LocalAct::Shard { from, sharding, over, over_name } => {
+                let (group, own) = at.group_of(over, over_name.as_deref(), rank)?;
+                let whole = self.read(at, rank, from)?;
+                let padding = match &sharding.value {
+                    None => Content::Gap(Gap::Unwritten { step: at.index }),
+                    Some(value) => self.constant(at, value, whole.dtype(), Constant::Padding)?,
+                };
+                let refused = |(kind, found, expected)| at.error(kind, None, found, expected);
+                let tensor = Tensor::new(sharding, whole.count()).map_err(refused)?;
+                let cut = Cut::new(sharding, tensor, group.size()).map_err(refused)?;
+                let share = cut.share(self.terms, &whole, own, padding).map_err(refused)?;
+                Arc::new(share.ok_or_else(|| at.too_much_work())?)
+            }
+            LocalAct::Unshard { from, sharding, over, over_name } => {
+                let (group, _) = at.group_of(over, over_name.as_deref(), rank)?;
+                let shares = self.read(at, rank, from)?;
+                let refused = |(kind, found, expected)| at.error(kind, None, found, expected);
+                let tensor = Tensor::new(sharding, shares.count()).map_err(refused)?;
+                let cut = Cut::new(sharding, tensor, group.size()).map_err(refused)?;
+                let whole = cut.whole(self.terms, &shares).map_err(refused)?;
+                Arc::new(whole.ok_or_else(|| at.too_much_work())?)
             }
         };
         self.turns.push(Turn::Alone { rank, step: at.index });
         self.write(at, rank, &step.recv, vector)
     }
 
-    fn all_of(
-        &self,
+    fn scaled(
+        &mut self,
         at: &At<'_>,
         rank: WorldRank,
-        from: &[String],
+        from: &Operand,
+        by: &(String, String),
+    ) -> Result<Arc<Vector>, PlanError> {
+        let buffer = self.read(at, rank, from)?;
+        let factor = constant(at, by)?;
+        if !buffer.dtype().is_float() && !factor.is_integer() {
+            return Err(at.error(
+                Fault::Contradiction,
+                None,
+                format!("the factor {}/{} for `{from}`, which is {}", by.0, by.1, buffer.dtype()),
+                "an integer: integers have no fractions, only multiplicities modulo 2^w",
+            ));
+        }
+        let scaled = buffer.map(buffer.dtype(), |placed| {
+            self.terms.scaled(placed, Factor::Constant(factor.clone()))
+        });
+        Ok(Arc::new(scaled))
+    }
+
+    /// A constant of the plan as an element.
+    fn constant(
+        &mut self,
+        at: &At<'_>,
+        text: &str,
+        dtype: Dtype,
+        purpose: Constant,
+    ) -> Result<Content, PlanError> {
+        let literal = Scalar::parse(dtype, text).map_err(|error| {
+            let expected = format!("an element of {dtype}; this is {error}");
+            at.error(Fault::Value, None, format!("the value `{text}`"), expected)
+        })?;
+        Ok(Content::Term(self.terms.constant(literal.scalar, purpose)))
+    }
+
+    fn all_of(
+        &mut self,
+        at: &At<'_>,
+        rank: WorldRank,
+        from: &[Operand],
     ) -> Result<(Arc<Vector>, Vec<Arc<Vector>>), PlanError> {
         let mut buffers = Vec::new();
         for name in from {
@@ -101,7 +176,7 @@ impl Machine<'_> {
         &mut self,
         at: &At<'_>,
         rank: WorldRank,
-        from: &[String],
+        from: &[Operand],
     ) -> Result<Vector, PlanError> {
         let (first, buffers) = self.all_of(at, rank, from)?;
         let mut whole = Vector::empty(first.dtype());
@@ -122,7 +197,7 @@ impl Machine<'_> {
         &mut self,
         at: &At<'_>,
         rank: WorldRank,
-        from: &[String],
+        from: &[Operand],
         reduction: Option<Reduction>,
     ) -> Result<Vector, PlanError> {
         let (first, buffers) = self.all_of(at, rank, from)?;

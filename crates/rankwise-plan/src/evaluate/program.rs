@@ -1,7 +1,6 @@
 //! A proposal with programs: what completes, in the order in which it does.
 
 use alloc::collections::BTreeSet;
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -66,6 +65,8 @@ impl<'a> Machine<'a> {
                     Direction::Send => self.message(&at, message, place.rank)?,
                     Direction::Recv => recvs.push((at, message, place.rank)),
                 },
+                // The reader refuses groups in programs.
+                Act::Group(_) => {}
             }
         }
         for (at, message, rank) in recvs {
@@ -102,15 +103,27 @@ impl<'a> Machine<'a> {
             for (index, act) in (0_u64..).zip(&program.acts) {
                 let Enqueued::Step { step, .. } = act else { continue };
                 let written = self.proposal.steps.get(*step).and_then(|step| step.act.writes());
-                let Some(buffer) = written.filter(|_| !done.contains(&(rank, index))) else {
+                let Some(written) = written.filter(|_| !done.contains(&(rank, index))) else {
                     continue;
                 };
                 let at = usize::try_from(index).ok().map(|index| (rank, index));
                 let moved = at.and_then(|at| sizes.moved.get(&at));
                 if let Some((dtype, count)) = moved.and_then(|moved| moved.leaves) {
                     let gap = Content::Gap(Gap::NeverRan { step: *step });
-                    let buffer: String = buffer.into();
-                    self.memory.put(rank, &buffer, Arc::new(Vector::of(dtype, count, gap)));
+                    let name = &written.buffer;
+                    let whole = Vector::of(dtype, count, gap);
+                    let left = match &written.positions {
+                        None => whole,
+                        Some(positions) => {
+                            let length = positions.end.saturating_sub(positions.start);
+                            let part = Vector::of(dtype, length, gap);
+                            let before = self.memory.get(rank, name);
+                            before
+                                .and_then(|before| before.replaced(positions.start, &part))
+                                .unwrap_or(whole)
+                        }
+                    };
+                    self.memory.put(rank, name, Arc::new(left));
                 }
             }
         }

@@ -20,7 +20,7 @@ use super::message::{Ends, ends};
 use super::{At, Machine};
 use crate::error::PlanError;
 use crate::memory::ranks;
-use crate::plan::{Act, CollectiveStep, Direction, Enqueued, LocalStep, MessageStep};
+use crate::plan::{Act, CollectiveStep, Direction, Enqueued, LocalStep, MessageStep, Operand};
 use crate::program::{Moved, Sizes};
 use crate::vector::{Content, Gap, Vector};
 
@@ -109,6 +109,8 @@ impl<'a> DryRun<'_, 'a> {
             Act::Collective(call) => self.collective(&at, call, rank, patience)?,
             Act::Message(message) => self.message(&at, message, rank, patience)?,
             Act::Local(local) => Some(self.local(&at, local, rank)?),
+            // The reader refuses groups in programs.
+            Act::Group(_) => None,
         };
         let Some(moved) = moved else { return Ok(Gone::NotYet) };
         self.sizes.moved.insert((rank, index), moved);
@@ -130,7 +132,7 @@ impl<'a> DryRun<'_, 'a> {
         let unit = layout(at, operation, group.size(), 1)?;
         let Ok(unit_at) = unit.at(own) else { return Ok(Some(Moved::default())) };
         let payload = if unit_at.has_input() {
-            let known = !self.unknown.contains(&(rank, call.send.clone()));
+            let known = !self.unknown.contains(&(rank, call.send.buffer.clone()));
             let buffer = known.then(|| self.machine.read(at, rank, &call.send)).transpose()?;
             let payload = buffer.map(|buffer| {
                 let count = count_of(at, call, &unit_at, rank, &buffer)?;
@@ -160,7 +162,7 @@ impl<'a> DryRun<'_, 'a> {
         moved.dtype = payload.map(|payload| payload.dtype);
         moved.leaves = match (payload, &layout) {
             (Some(payload), _) if call.in_place() => {
-                let before = self.machine.memory.get(rank, &call.recv);
+                let before = self.machine.memory.get(rank, &call.recv.buffer);
                 Some((payload.dtype, before.map_or(0, |before| before.count())))
             }
             // Where no output is promised, a buffer of that length is said to hold none.
@@ -193,7 +195,7 @@ impl<'a> DryRun<'_, 'a> {
         let mut moved = Moved { call: Some(key.clone()), ..Moved::default() };
         match message.direction {
             Direction::Send => {
-                if !self.unknown.contains(&(rank, message.buffer.clone())) {
+                if !self.unknown.contains(&(rank, message.buffer.buffer.clone())) {
                     let buffer = self.machine.read(at, rank, &message.buffer)?;
                     let payload = Payload { dtype: buffer.dtype(), count: buffer.count() };
                     self.brought.insert(key, payload);
@@ -222,15 +224,17 @@ impl<'a> DryRun<'_, 'a> {
         step: &LocalStep,
         rank: WorldRank,
     ) -> Result<Moved, PlanError> {
-        let reads: Vec<&str> = step.act.reads().collect();
+        let reads = step.act.reads();
         let mut moved = Moved {
-            reads: reads.iter().map(|name| View::whole(*name)).collect(),
-            writes: Vec::from([View::whole(step.recv.as_str())]),
+            reads: reads.iter().map(|from| all_of(from)).collect(),
+            writes: Vec::from([all_of(&step.recv)]),
             ..Moved::default()
         };
-        if reads.iter().all(|name| !self.unknown.contains(&(rank, String::from(*name)))) {
+        let known = |of: &Operand| !self.unknown.contains(&(rank, of.buffer.clone()));
+        let part_of_known = step.recv.positions.is_none() || known(&step.recv);
+        if reads.iter().all(|from| known(from)) && part_of_known {
             self.machine.local(at, step, rank)?;
-            let made = self.machine.memory.get(rank, &step.recv);
+            let made = self.machine.memory.get(rank, &step.recv.buffer);
             moved.leaves = made.map(|made| (made.dtype(), made.count()));
         }
         moved.dtype = moved.leaves.map(|(dtype, _)| dtype);
@@ -239,7 +243,18 @@ impl<'a> DryRun<'_, 'a> {
     }
 
     /// Gives a buffer a size, or none that is known.
-    fn leave(&mut self, at: &At<'_>, rank: WorldRank, buffer: &str, leaves: Option<(Dtype, u64)>) {
+    fn leave(
+        &mut self,
+        at: &At<'_>,
+        rank: WorldRank,
+        into: &Operand,
+        leaves: Option<(Dtype, u64)>,
+    ) {
+        // A part of a buffer leaves it as long as it is.
+        if into.positions.is_some() {
+            return;
+        }
+        let buffer = into.buffer.as_str();
         let place = (rank, String::from(buffer));
         let Some((dtype, count)) = leaves else {
             self.unknown.insert(place);
@@ -265,8 +280,8 @@ fn touched_by(call: &CollectiveStep, layout: Option<&Layout>, own: Rank) -> Move
     let at = layout.and_then(|layout| layout.at(own).ok());
     let Some(at) = at else {
         return Moved {
-            reads: Vec::from([View::whole(call.send.as_str())]),
-            writes: Vec::from([View::whole(call.recv.as_str())]),
+            reads: Vec::from([all_of(&call.send)]),
+            writes: Vec::from([all_of(&call.recv)]),
             ..Moved::default()
         };
     };
@@ -282,15 +297,29 @@ fn touched_by(call: &CollectiveStep, layout: Option<&Layout>, own: Rank) -> Move
     }
 }
 
-fn view(is_there: bool, buffer: &str, positions: Range<u64>) -> Vec<View> {
-    let Range { start, end } = positions;
-    let view = is_there.then(|| View { buffer: buffer.into(), start, end });
+/// Some positions of what a call names.
+fn view(is_there: bool, of: &Operand, positions: Range<u64>) -> Vec<View> {
+    let base = of.positions.as_ref().map_or(0, |positions| positions.start);
+    let view = is_there.then(|| View {
+        buffer: of.buffer.as_str().into(),
+        start: base.saturating_add(positions.start),
+        end: base.saturating_add(positions.end),
+    });
     view.into_iter().collect()
 }
 
-fn sized_view(buffer: &str, payload: Option<Payload>) -> Vec<View> {
+/// All that a call names.
+fn all_of(operand: &Operand) -> View {
+    let whole = View::whole(operand.buffer.as_str());
+    match &operand.positions {
+        None => whole,
+        Some(positions) => View { start: positions.start, end: positions.end, ..whole },
+    }
+}
+
+fn sized_view(of: &Operand, payload: Option<Payload>) -> Vec<View> {
     match payload {
-        Some(payload) => view(true, buffer, 0..payload.count),
-        None => Vec::from([View::whole(buffer)]),
+        Some(payload) => view(true, of, 0..payload.count),
+        None => Vec::from([all_of(of)]),
     }
 }

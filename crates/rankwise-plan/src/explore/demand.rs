@@ -119,11 +119,7 @@ fn on_device(plan: &Plan, name: &str) -> Vec<u32> {
 /// The ranks on devices that steps or programs name, ascending.
 pub(crate) fn acting(plan: &Plan, proposal: &Proposal) -> Vec<u32> {
     let mut acting: Vec<u32> = Vec::new();
-    let steps = proposal.steps.iter().filter_map(|step| match &step.act {
-        Act::Collective(_) => None,
-        Act::Message(message) => Some(&message.on),
-        Act::Local(local) => Some(&local.on),
-    });
+    let steps = proposal.steps.iter().flat_map(|step| step.act.each()).filter_map(Act::on);
     for on in steps.chain(proposal.programs.iter().map(|program| &program.on)) {
         if let On::Device(name) = on {
             acting.extend(on_device(plan, name));
@@ -159,7 +155,7 @@ pub(crate) fn parts<'n>(plan: &Plan, need: &'n Need) -> Vec<Part<'n>> {
 /// How many elements an expression has, where that is plain.
 fn length(plan: &Plan, expr: &Expr) -> Option<u64> {
     match &expr.kind {
-        ExprKind::Input { name, .. } => plan.inputs.get(name).map(|input| input.count),
+        ExprKind::Input { name, .. } => plan.inputs.get(name).and_then(|input| input.counts.each()),
         ExprKind::Cast(inner, _) => length(plan, inner),
         ExprKind::Slice(_, positions) => positions.end.checked_sub(positions.start),
         ExprKind::Concat(parts) => {

@@ -10,7 +10,7 @@ use super::relation::Relation;
 use crate::evaluate::{Evaluation, evaluate};
 use crate::memory::ranks;
 use crate::need::{Answer, judge_needs};
-use crate::plan::{Attachment, Need, Plan, Proposal};
+use crate::plan::{Attachment, Input, Need, Plan, Proposal};
 use crate::relabel::RelabelError;
 use crate::term::Terms;
 
@@ -68,6 +68,11 @@ impl Table {
 impl<'a> Tables<'a> {
     pub(crate) fn new(plan: &'a Plan, proposal: &'a Proposal) -> Result<Self, ExploreError> {
         let map = plan.map.clone().ok_or(RelabelError::NoDevices)?;
+        let ragged =
+            |input: &&Input| input.attached == Attachment::Device && input.counts.each().is_none();
+        if let Some(input) = plan.inputs.values().find(ragged) {
+            return Err(ExploreError::Ragged { input: input.name.clone() });
+        }
         let mut terms = Terms::new();
         // What a contribution belongs to is part of its name only: by rank, no name
         // changes when devices move.

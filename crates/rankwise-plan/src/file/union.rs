@@ -186,6 +186,89 @@ impl JsonSchema for Buffers {
     }
 }
 
+/// How many elements of each rank of a group, or from each to each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Counts {
+    /// `[3, 2, 2]`.
+    Of(Vec<Spanned<Whole>>),
+    /// `[[1, 0], [2, 3]]`: row `r` is what rank `r` sends to each.
+    FromTo(Vec<Spanned<Vec<Spanned<Whole>>>>),
+}
+
+impl Serialize for Counts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Of(counts) => counts.serialize(serializer),
+            Self::FromTo(rows) => rows.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Counts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// A number or a row of them: which, the first entry decides.
+        enum Entry {
+            Count(Whole),
+            Row(Vec<Spanned<Whole>>),
+        }
+        struct EntryVisitor;
+        impl<'de> Visitor<'de> for EntryVisitor {
+            type Value = Entry;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a count, or a list of counts")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Entry, E> {
+                let count =
+                    text.parse().map_err(|_| E::invalid_value(Unexpected::Str(text), &self));
+                count.map(|count| Entry::Count(Whole::new(count)))
+            }
+            fn visit_u64<E: Error>(self, count: u64) -> Result<Entry, E> {
+                Ok(Entry::Count(Whole::new(count)))
+            }
+            fn visit_i64<E: Error>(self, count: i64) -> Result<Entry, E> {
+                let whole = u64::try_from(count);
+                let whole = whole.map_err(|_| E::invalid_value(Unexpected::Signed(count), &self));
+                whole.map(|count| Entry::Count(Whole::new(count)))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, row: A) -> Result<Entry, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(row)).map(Entry::Row)
+            }
+        }
+        impl<'de> Deserialize<'de> for Entry {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any(EntryVisitor)
+            }
+        }
+        let entries = Vec::<Spanned<Entry>>::deserialize(deserializer)?;
+        let rows = matches!(entries.first(), Some(Spanned { value: Entry::Row(_), .. }));
+        let (mut counts, mut lists) = (Vec::new(), Vec::new());
+        for Spanned { value, span } in entries {
+            match value {
+                Entry::Count(value) if !rows => counts.push(Spanned { value, span }),
+                Entry::Row(value) if rows => lists.push(Spanned { value, span }),
+                _ => {
+                    return Err(D::Error::custom("counts and lists of counts side by side"));
+                }
+            }
+        }
+        Ok(if rows { Self::FromTo(lists) } else { Self::Of(counts) })
+    }
+}
+
+impl JsonSchema for Counts {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Counts".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let of = generator.subschema_for::<Vec<Whole>>();
+        let from_to = generator.subschema_for::<Vec<Vec<Whole>>>();
+        json_schema!({ "anyOf": [of, from_to] })
+    }
+}
+
 /// One rank's color in a split: which group it goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Color {

@@ -50,6 +50,11 @@ impl<'e> Cursor<'e> {
         trimmed.chars().next()
     }
 
+    /// Whether the next character is a digit.
+    pub(super) fn peek_digit(&mut self) -> bool {
+        self.peek().is_some_and(|c| c.is_ascii_digit())
+    }
+
     /// Where the next character stands, in the expression.
     pub(super) fn start(&mut self) -> usize {
         self.peek();
@@ -220,7 +225,7 @@ impl<'e> Cursor<'e> {
             Ok(text)
         } else {
             let found = if text.is_empty() { String::from("nothing") } else { names::quoted(text) };
-            Err(error(Fault::Value, self.span_from(start), found, "a number: the scalar of a rank"))
+            Err(error(Fault::Value, self.span_from(start), found, "a number"))
         }
     }
 }

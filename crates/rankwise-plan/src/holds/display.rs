@@ -4,7 +4,10 @@ use core::fmt;
 
 use rankwise_model::Reduction;
 
-use crate::holds::{CAST, CONCAT, GATHER, OVER, RANK, SHARD, is_bare, rank_digits};
+use crate::holds::{
+    CAST, CONCAT, DIM, EXCHANGE, FILL, GATHER, OVER, PAD, RANK, SHAPE, SHARD, UNEVEN, VALUE,
+    is_bare, rank_digits,
+};
 use crate::plan::{At, Expr, ExprKind};
 
 impl fmt::Display for Expr {
@@ -22,8 +25,25 @@ impl fmt::Display for Expr {
                 }
             }
             ExprKind::Gather(inner) => write!(f, "{GATHER}({inner})")?,
-            ExprKind::Shard(inner, None) => write!(f, "{SHARD}({inner})")?,
-            ExprKind::Shard(inner, Some(block)) => write!(f, "{SHARD}({inner}, {block})")?,
+            ExprKind::Exchange(inner) => write!(f, "{EXCHANGE}({inner})")?,
+            ExprKind::Shard(inner, block, sharding) => {
+                write!(f, "{SHARD}({inner}")?;
+                if let Some(block) = block {
+                    write!(f, ", {block}")?;
+                }
+                if let Some(shape) = &sharding.shape {
+                    write!(f, ", {SHAPE} = {shape:?}, {DIM} = {}", sharding.dim)?;
+                }
+                if let Some(uneven) = sharding.uneven {
+                    write!(f, ", {UNEVEN} = {uneven}")?;
+                }
+                if let Some(value) = &sharding.value {
+                    write!(f, ", {VALUE} = {value}")?;
+                }
+                f.write_str(")")?;
+            }
+            ExprKind::Pad(inner, count, value) => write!(f, "{PAD}({inner}, {count}, {value})")?,
+            ExprKind::Fill(value, dtype, count) => write!(f, "{FILL}({value}, {dtype}, {count})")?,
             ExprKind::Reduce(reduction, inner) => write!(f, "{reduction}({inner})")?,
             ExprKind::PreMul(inner, scalars) => {
                 write!(f, "{}({inner}", Reduction::PreMulSum)?;

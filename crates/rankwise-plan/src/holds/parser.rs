@@ -4,6 +4,7 @@
 //! E    = form { "[" RANGE "]" | "over" NAME }
 //! form = NAME [ "@" ( "rank" DIGITS | NAME ) ]
 //!      | FUNCTION "(" E { "," argument } ")"
+//!      | "fill" "(" NUMBER "," TYPE "," COUNT ")"
 //! ```
 
 use alloc::borrow::ToOwned;
@@ -18,8 +19,11 @@ use rankwise_topology::{World, WorldRank};
 
 use crate::error::{Fault, PlanError, Span};
 use crate::holds::cursor::{Cursor, Word};
-use crate::holds::{CAST, CONCAT, GATHER, Parsed, SHARD, error, rank_digits};
-use crate::plan::{At, Expr, ExprKind};
+use crate::holds::{
+    CAST, CONCAT, DIM, EXCHANGE, FILL, GATHER, PAD, Parsed, SHAPE, SHARD, UNEVEN, VALUE, error,
+    rank_digits,
+};
+use crate::plan::{At, Expr, ExprKind, Sharding, Uneven, Wants};
 use crate::{limits, names};
 
 const FORM: &str = "an input such as x, or a form such as sum(x)";
@@ -134,19 +138,30 @@ impl<'e> Parser<'e> {
                 &expected,
             )
         })?;
+        if matches!(function, Function::Fill) {
+            let kind = self.fill()?;
+            self.cursor.need(')', "a closing )")?;
+            return Ok(Deep { expr: self.made(kind, name.start), height: 1 });
+        }
         let first = self.expression(depth.saturating_add(1))?;
         let mut height = first.height;
         let inner = first.expr;
         let kind = match function {
             Function::Gather => ExprKind::Gather(Box::new(inner)),
+            Function::Exchange => ExprKind::Exchange(Box::new(inner)),
             Function::Shard => {
-                let block = if self.cursor.take(',') {
-                    Some(self.cursor.integer("the number of a block")?)
-                } else {
-                    None
-                };
-                ExprKind::Shard(Box::new(inner), block)
+                let (block, sharding) = self.shard(name)?;
+                ExprKind::Shard(Box::new(inner), block, sharding)
             }
+            Function::Pad => {
+                self.cursor
+                    .need(',', "a comma and how many elements there are with the padding")?;
+                let count = self.cursor.integer("how many elements there are with the padding")?;
+                self.cursor.need(',', "a comma and what the padding holds")?;
+                ExprKind::Pad(Box::new(inner), count, self.cursor.number()?.to_owned())
+            }
+            // Read above: it is made of nothing.
+            Function::Fill => inner.kind,
             Function::Reduce(Reduction::PreMulSum) => {
                 let mut scalars = Vec::new();
                 self.cursor.need(',', "a comma and one scalar per rank")?;
@@ -177,6 +192,76 @@ impl<'e> Parser<'e> {
         };
         self.cursor.need(')', "a closing )")?;
         Ok(Deep { expr: self.made(kind, name.start), height: height.saturating_add(1) })
+    }
+
+    /// `value, type, count`.
+    fn fill(&mut self) -> Result<ExprKind, PlanError> {
+        let value = self.cursor.number()?.to_owned();
+        self.cursor.need(',', "a comma and an element type")?;
+        let dtype = self.dtype()?;
+        self.cursor.need(',', "a comma and how many elements")?;
+        Ok(ExprKind::Fill(value, dtype, self.cursor.integer("how many elements")?))
+    }
+
+    /// The arguments of `shard` after the first: a block, and how the tensor is divided.
+    fn shard(&mut self, name: &Word<'e>) -> Result<(Option<u32>, Sharding), PlanError> {
+        const NAMED: &str = "the number of a block, or one of shape, dim, uneven, value";
+        let mut block = None;
+        let mut sharding = Sharding::default();
+        let mut given: Vec<String> = Vec::new();
+        while self.cursor.take(',') {
+            if given.is_empty() && block.is_none() && self.cursor.peek_digit() {
+                block = Some(self.cursor.integer("the number of a block")?);
+                continue;
+            }
+            let word = self.cursor.name(NAMED)?;
+            self.cursor.need('=', "= after the name of an argument")?;
+            match &*word.text {
+                _ if given.contains(&word.text.to_string()) => {
+                    let span = self.cursor.span_from(word.start);
+                    let found = format!("{} a second time", word.text);
+                    return Err(error(Fault::Contradiction, span, found, "each argument once"));
+                }
+                SHAPE => sharding.shape = Some(self.shape(name)?),
+                DIM => sharding.dim = self.cursor.integer("an axis, from 0")?,
+                UNEVEN => {
+                    let rule = self.cursor.name("chunk, balanced or pad")?;
+                    let known = Uneven::ALL.into_iter().find(|known| known.name() == rule.text);
+                    sharding.uneven = Some(known.ok_or_else(|| {
+                        let span = self.cursor.span_from(rule.start);
+                        let expected =
+                            names::one_of(&rule.text, Uneven::ALL.map(Uneven::name).into_iter());
+                        error(Fault::Value, span, names::quoted(&rule.text), &expected)
+                    })?);
+                }
+                VALUE => sharding.value = Some(self.cursor.number()?.to_owned()),
+                other => {
+                    let span = self.cursor.span_from(word.start);
+                    return Err(error(Fault::UnknownName, span, names::quoted(other), NAMED));
+                }
+            }
+            given.push(word.text.into_owned());
+        }
+        let has_dim = given.iter().any(|given| given == DIM);
+        sharding.check(has_dim, Wants::Share).map_err(|(kind, found, expected)| {
+            error(kind, self.cursor.span_from(name.start), found, &expected)
+        })?;
+        Ok((block, sharding))
+    }
+
+    /// `[4, 6]`.
+    fn shape(&mut self, name: &Word<'e>) -> Result<Vec<u64>, PlanError> {
+        self.cursor.need('[', "[, before the axes of a shape")?;
+        let mut shape = Vec::new();
+        loop {
+            shape.push(self.cursor.integer("the length of an axis")?);
+            self.check_arguments(name, shape.len())?;
+            if !self.cursor.take(',') {
+                break;
+            }
+        }
+        self.cursor.need(']', "], after the axes of a shape")?;
+        Ok(shape)
     }
 
     fn check_arguments(&self, name: &Word<'e>, arguments: usize) -> Result<(), PlanError> {
@@ -211,12 +296,18 @@ fn any_rank(index: u32) -> Option<WorldRank> {
 /// whether any took it.
 fn put_over(expr: &mut Expr, group: &str) -> bool {
     match &mut expr.kind {
-        ExprKind::Gather(_) | ExprKind::Shard(..) | ExprKind::Reduce(..) | ExprKind::PreMul(..) => {
+        ExprKind::Gather(_)
+        | ExprKind::Exchange(_)
+        | ExprKind::Shard(..)
+        | ExprKind::Reduce(..)
+        | ExprKind::PreMul(..) => {
             let is_free = expr.over.is_none();
             expr.over.get_or_insert_with(|| group.to_string());
             is_free
         }
-        ExprKind::Cast(inner, _) | ExprKind::Slice(inner, _) => put_over(inner, group),
+        ExprKind::Cast(inner, _) | ExprKind::Slice(inner, _) | ExprKind::Pad(inner, ..) => {
+            put_over(inner, group)
+        }
         ExprKind::Concat(parts) => {
             let mut taken = false;
             for part in parts {
@@ -224,7 +315,7 @@ fn put_over(expr: &mut Expr, group: &str) -> bool {
             }
             taken
         }
-        ExprKind::Input { .. } => false,
+        ExprKind::Input { .. } | ExprKind::Fill(..) => false,
     }
 }
 
@@ -232,15 +323,25 @@ fn put_over(expr: &mut Expr, group: &str) -> bool {
 #[derive(Clone, Copy)]
 enum Function {
     Gather,
+    Exchange,
     Shard,
     Reduce(Reduction),
     Cast,
     Concat,
+    Pad,
+    Fill,
 }
 
 impl Function {
-    const OWN: [(&'static str, Self); 4] =
-        [(GATHER, Self::Gather), (SHARD, Self::Shard), (CAST, Self::Cast), (CONCAT, Self::Concat)];
+    const OWN: [(&'static str, Self); 7] = [
+        (GATHER, Self::Gather),
+        (EXCHANGE, Self::Exchange),
+        (SHARD, Self::Shard),
+        (CAST, Self::Cast),
+        (CONCAT, Self::Concat),
+        (PAD, Self::Pad),
+        (FILL, Self::Fill),
+    ];
 
     fn named(name: &str) -> Option<Self> {
         let own = Self::OWN.into_iter().find(|(own, _)| *own == name).map(|(_, form)| form);
@@ -263,7 +364,16 @@ impl Expr {
                 ExprKind::Input { name: String::clone(name), at: at.clone() }
             }
             ExprKind::Gather(expr) => ExprKind::Gather(inner(expr)),
-            ExprKind::Shard(expr, block) => ExprKind::Shard(inner(expr), *block),
+            ExprKind::Exchange(expr) => ExprKind::Exchange(inner(expr)),
+            ExprKind::Shard(expr, block, sharding) => {
+                ExprKind::Shard(inner(expr), *block, sharding.clone())
+            }
+            ExprKind::Pad(expr, count, value) => {
+                ExprKind::Pad(inner(expr), *count, String::clone(value))
+            }
+            ExprKind::Fill(value, dtype, count) => {
+                ExprKind::Fill(String::clone(value), *dtype, *count)
+            }
             ExprKind::Reduce(reduction, expr) => ExprKind::Reduce(*reduction, inner(expr)),
             ExprKind::PreMul(expr, scalars) => ExprKind::PreMul(inner(expr), scalars.clone()),
             ExprKind::Cast(expr, dtype) => ExprKind::Cast(inner(expr), *dtype),

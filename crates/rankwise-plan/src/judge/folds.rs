@@ -27,10 +27,12 @@ impl<'a> Folded<'a> {
     pub(super) fn of(plan: &'a Plan, proposal: &'a Proposal, terms: &mut Terms) -> Self {
         let groups = Groups::of(plan, proposal);
         let inputs = plan.inputs.values();
-        let inputs = inputs.map(|input| (terms.input(&identity(input)), input)).collect();
+        let origins = Origins::of(plan);
+        let known = |input| (terms.input(&identity(input, &origins)), input);
+        let inputs = inputs.map(known).collect();
         let sizes = groups.sizes().into_iter();
         let sizes = sizes.map(|size| (size, groups.of_size(size.into()))).collect();
-        Self { groups, sizes, origins: Origins::of(plan), inputs }
+        Self { groups, sizes, origins, inputs }
     }
 
     /// Other folds than the right one, `placed`, on `rank`.

@@ -73,7 +73,7 @@ impl Bounds<'_> {
             error: bound.error + roundings * (unit * (bound.magnitude + bound.error) + least),
         };
         match self.terms.get(placed.term)? {
-            Term::Atom { .. } => {
+            Term::Atom { .. } | Term::Constant { .. } => {
                 let magnitude = self.numbers.value(self.terms, placed)?.to_f64().abs();
                 Some(Bound { magnitude, error: 0.0 })
             }

@@ -7,15 +7,16 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use rankwise_model::{Dtype, GroupSize, Rank, Reduction};
+use rankwise_model::{Dtype, GroupSize, Rank, Reduction, Scalar};
 use rankwise_topology::{Group, Partition, World, WorldRank};
 
 use crate::error::{Fault, PlanError};
-use crate::evaluate::{Folds, parse_scalars};
+use crate::evaluate::{Cut, Folds, Tensor, parse_scalars};
+use crate::limits::PIECES;
 use crate::memory::{Origins, identity, ranks};
-use crate::plan::{At, Expr, ExprKind, Plan};
-use crate::term::Terms;
-use crate::vector::{Content, Vector, side_by_side};
+use crate::plan::{At, Expr, ExprKind, Plan, Sharding};
+use crate::term::{Constant, Terms};
+use crate::vector::{Content, Gap, Vector, side_by_side};
 
 /// Evaluates expressions for one plan; what does not depend on the reader is kept.
 pub(crate) struct Expressions<'a> {
@@ -65,7 +66,36 @@ impl<'a> Expressions<'a> {
                     Ok(gathered.unwrap_or(Vector::empty(Dtype::U8)))
                 })
             }
-            ExprKind::Shard(inner, block) => {
+            ExprKind::Exchange(inner) => {
+                let (group, own) = self.group(expr, reader)?;
+                let mut whole: Option<Vector> = None;
+                for member in group.members() {
+                    let part = self.value(terms, inner, *member)?;
+                    let cut = self.cut(expr, &Sharding::default(), &part, group.size())?;
+                    let block = self.share(terms, expr, &cut, &part, own, None)?;
+                    let so_far = whole.get_or_insert_with(|| Vector::empty(part.dtype()));
+                    self.check_sum(expr, so_far, &block)?;
+                    so_far.extend(&block);
+                }
+                Ok(Arc::new(whole.unwrap_or(Vector::empty(Dtype::U8))))
+            }
+            ExprKind::Pad(inner, count, value) => {
+                let vector = self.value(terms, inner, reader)?;
+                let more = count.checked_sub(vector.count()).ok_or_else(|| {
+                    let found = format!("{} elements", vector.count());
+                    let expected = format!("at most {count}, the padded length");
+                    self.error(expr, Fault::Contradiction, found, expected)
+                })?;
+                let padding = self.constant(terms, expr, value, vector.dtype())?;
+                let mut padded = Vector::clone(&vector);
+                padded.push(more, padding);
+                Ok(Arc::new(padded))
+            }
+            ExprKind::Fill(value, dtype, count) => {
+                let constant = self.constant(terms, expr, value, *dtype)?;
+                Ok(Arc::new(Vector::of(*dtype, *count, constant)))
+            }
+            ExprKind::Shard(inner, block, sharding) => {
                 let (group, own) = self.group(expr, reader)?;
                 let of = match block {
                     None => own,
@@ -75,8 +105,8 @@ impl<'a> Expressions<'a> {
                     })?,
                 };
                 let whole = self.value(terms, inner, reader)?;
-                let positions = self.block(expr, &whole, group.size(), of)?;
-                self.slice(expr, &whole, positions)
+                let cut = self.cut(expr, sharding, &whole, group.size())?;
+                self.share(terms, expr, &cut, &whole, of, sharding.value.as_deref()).map(Arc::new)
             }
             ExprKind::Reduce(reduction, inner) => {
                 self.fold(terms, expr, reader, *reduction, inner, &[])
@@ -123,9 +153,9 @@ impl<'a> Expressions<'a> {
             Some(At::Rank(rank)) => *rank,
             Some(At::Device(device)) => self.only_rank_on(expr, device)?,
         };
-        let id = terms.input(&identity(input));
+        let id = terms.input(&identity(input, &self.origins));
         let atom = terms.atom(id, self.origins.of_contribution(input, rank));
-        Ok(Arc::new(Vector::of(input.dtype, input.count, Content::Term(atom))))
+        Ok(Arc::new(Vector::of(input.dtype, input.counts.on(rank), Content::Term(atom))))
     }
 
     fn only_rank_on(&self, expr: &Expr, device: &str) -> Result<WorldRank, PlanError> {
@@ -208,25 +238,53 @@ impl<'a> Expressions<'a> {
         })
     }
 
-    fn block(
+    fn cut(
         &self,
         expr: &Expr,
+        sharding: &Sharding,
         whole: &Vector,
         ranks: GroupSize,
+    ) -> Result<Cut, PlanError> {
+        Tensor::new(sharding, whole.count())
+            .and_then(|tensor| Cut::new(sharding, tensor, ranks))
+            .map_err(|(kind, found, expected)| self.error(expr, kind, found, expected))
+    }
+
+    fn share(
+        &self,
+        terms: &mut Terms,
+        expr: &Expr,
+        cut: &Cut,
+        whole: &Vector,
         of: Rank,
-    ) -> Result<Range<u64>, PlanError> {
-        let (count, blocks) = (whole.count(), u64::from(ranks.get()));
-        let block = count.checked_div(blocks).unwrap_or(0);
-        if block.checked_mul(blocks) != Some(count) {
-            return Err(self.error(
-                expr,
-                Fault::Contradiction,
-                format!("a shard of {count} elements over {ranks} ranks"),
-                format!("a length that {ranks} divides"),
-            ));
-        }
-        let start = block.saturating_mul(u64::from(of.index()));
-        Ok(start..start.saturating_add(block))
+        value: Option<&str>,
+    ) -> Result<Vector, PlanError> {
+        let padding = match value {
+            Some(value) => self.constant(terms, expr, value, whole.dtype())?,
+            // Nothing is padded without a value.
+            None => Content::Gap(Gap::Unwritten { step: 0 }),
+        };
+        let share = cut.share(terms, whole, of, padding);
+        let share =
+            share.map_err(|(kind, found, expected)| self.error(expr, kind, found, expected))?;
+        share.ok_or_else(|| {
+            let found = format!("more than {PIECES} runs and parts of folds");
+            self.error(expr, Fault::Limit, found, format!("at most {PIECES}"))
+        })
+    }
+
+    fn constant(
+        &self,
+        terms: &mut Terms,
+        expr: &Expr,
+        value: &str,
+        dtype: Dtype,
+    ) -> Result<Content, PlanError> {
+        let literal = Scalar::parse(dtype, value).map_err(|error| {
+            let expected = format!("an element of {dtype}; this is {error}");
+            self.error(expr, Fault::Value, format!("the value `{value}`"), expected)
+        })?;
+        Ok(Content::Term(terms.constant(literal.scalar, Constant::Filled)))
     }
 
     fn slice(

@@ -55,7 +55,8 @@ fn one(
             };
             sized(verb, moved)
         }
-        Some((_, Act::Local(_))) | None => None,
+        // The reader refuses groups in programs.
+        Some((_, Act::Local(_) | Act::Group(_))) | None => None,
     };
     Ok(lowered(signature, moved, stream, host))
 }

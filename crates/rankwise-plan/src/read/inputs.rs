@@ -13,7 +13,7 @@ use crate::error::{Fault, PlanError, Span};
 use crate::file;
 use crate::limits;
 use crate::names;
-use crate::plan::{Attachment, Input};
+use crate::plan::{Attachment, Counts, Input};
 use crate::read::Declared;
 use crate::read::arrays::Arrays;
 use crate::read::group::Ranks;
@@ -26,7 +26,8 @@ pub(super) struct Declaration<'f> {
     name: &'f str,
     span: Span,
     dtype: Dtype,
-    count: Option<(Spot, u64)>,
+    counts: Option<Counts>,
+    shape: Option<Vec<u64>>,
     meaning: Option<String>,
     attached: Attachment,
     source: Option<Source<'f>>,
@@ -51,7 +52,12 @@ pub(super) fn declarations<'f>(
     check_literals(&all, &declared.file.input, limits::LITERAL_ELEMENTS)?;
     let mut declarations = Vec::new();
     for (name, input) in declared.file.input.iter() {
-        all.key(&name.value, name.span).name(&name.value)?;
+        let named = all.key(&name.value, name.span);
+        named.name(&name.value)?;
+        if names::as_view(&name.value).is_some() {
+            let found = names::quoted(&name.value);
+            return Err(named.error(Fault::Value, found, "a name that is no part of a buffer"));
+        }
         let spot = all.key(&name.value, input.span);
         declarations.push(declaration(
             &spot,
@@ -100,8 +106,9 @@ pub(super) fn read(
 ) -> Result<BTreeMap<String, Input>, PlanError> {
     let mut inputs = BTreeMap::new();
     for declaration in declarations {
-        let Declaration { name, span, dtype, count, meaning, attached, source } = declaration;
-        let mut contributions = Contributions::new(dtype, count.map(|(_, count)| count));
+        let Declaration { name, span, dtype, counts, shape, meaning, attached, source } =
+            declaration;
+        let mut contributions = Contributions::new(dtype, counts);
         match source {
             None => {}
             Some(Source::Literals(lists)) => contributions.literals(&lists)?,
@@ -110,10 +117,19 @@ pub(super) fn read(
                 contributions.file(&spot, file, slicing, ranks.size, arrays)?;
             }
         }
-        let (count, values, rounded) = contributions.finish();
+        let (counts, values, rounded) = contributions.finish();
         let name = String::from(name);
-        let input =
-            Input { name: name.clone(), dtype, count, meaning, attached, values, rounded, span };
+        let input = Input {
+            name: name.clone(),
+            dtype,
+            counts,
+            shape,
+            meaning,
+            attached,
+            values,
+            rounded,
+            span,
+        };
         inputs.insert(name, input);
     }
     Ok(inputs)
@@ -131,24 +147,77 @@ fn declaration<'f>(
     let dtype = names::dtype(dtype).map_err(wrong)?;
     let (source, keyed_by) = source(spot, input, ranks)?;
     let attached = attachment(spot, input, keyed_by, ranks)?;
-    let count = spot.given("count", input.count.as_ref()).map(|(spot, count)| (spot, count.get()));
-    match &count {
-        None if source.is_none() => {
-            let expected = "the number of elements, as there are no values to count";
-            return Err(spot.key("count", spot.span).error(
-                Fault::Missing,
-                "no key count",
-                expected,
-            ));
-        }
-        Some((spot, count)) if count.checked_mul(dtype.bytes()).is_none() => {
-            let found = format!("{count} elements of {} bytes", dtype.bytes());
-            return Err(spot.error(Fault::Overflow, found, "fewer than 2^64 bytes"));
-        }
-        _ => {}
+    let shape = shape(spot, input)?;
+    let counts = counts(spot, input, dtype, shape.as_ref(), ranks)?;
+    if counts.is_none() && source.is_none() {
+        let expected = "the number of elements, as there are no values to count";
+        let spot = spot.key("count", spot.span);
+        return Err(spot.error(Fault::Missing, "no key count", expected));
     }
     let meaning = spot.given("meaning", input.meaning.as_ref()).map(|(_, meaning)| meaning.clone());
-    Ok(Declaration { name, span, dtype, count, meaning, attached, source })
+    let shape = shape.map(|(_, shape, _)| shape);
+    Ok(Declaration { name, span, dtype, counts, shape, meaning, attached, source })
+}
+
+/// Where a shape stands, its axes, and their product.
+type Shape = (Spot, Vec<u64>, u64);
+
+fn shape(spot: &Spot, input: &file::Input) -> Result<Option<Shape>, PlanError> {
+    let Some((spot, axes)) = spot.given("shape", input.shape.as_ref()) else { return Ok(None) };
+    if axes.is_empty() {
+        return Err(spot.error(Fault::Value, "no axes", "at least one"));
+    }
+    let axes: Vec<u64> = axes.iter().map(|axis| axis.value.get()).collect();
+    let product = axes.iter().try_fold(1_u64, |product, axis| product.checked_mul(*axis));
+    let count = product.ok_or_else(|| {
+        let found = format!("a tensor of shape {axes:?}");
+        spot.error(Fault::Overflow, found, "fewer than 2^64 elements")
+    })?;
+    Ok(Some((spot, axes, count)))
+}
+
+/// The elements on each rank, as `count`, `counts` or `shape` say.
+fn counts(
+    spot: &Spot,
+    input: &file::Input,
+    dtype: Dtype,
+    shape: Option<&Shape>,
+    ranks: &Ranks,
+) -> Result<Option<Counts>, PlanError> {
+    let each = spot.given("count", input.count.as_ref()).map(|(spot, count)| (spot, count.get()));
+    let fits = |spot: &Spot, count: u64| match count.checked_mul(dtype.bytes()) {
+        Some(_) => Ok(()),
+        None => {
+            let found = format!("{count} elements of {} bytes", dtype.bytes());
+            Err(spot.error(Fault::Overflow, found, "fewer than 2^64 bytes"))
+        }
+    };
+    if let Some((spot, count)) = &each {
+        fits(spot, *count)?;
+    }
+    if let Some((spot, axes, product)) = shape {
+        fits(spot, *product)?;
+        if let Some((_, count)) = each.as_ref().filter(|(_, count)| count != product) {
+            let found = format!("{product} elements in shape {axes:?}");
+            return Err(spot.error(Fault::Contradiction, found, format!("{count}, the count")));
+        }
+    }
+    let Some((spot, by_rank)) = spot.given("counts", input.counts.as_ref()) else {
+        let count = each.map(|(_, count)| count).or(shape.map(|(_, _, product)| *product));
+        return Ok(count.map(Counts::Each));
+    };
+    if each.is_some() || shape.is_some() {
+        let expected = "either counts, or count and shape";
+        return Err(spot.error(Fault::Contradiction, "counts beside another length", expected));
+    }
+    if u32::try_from(by_rank.len()) != Ok(ranks.size.get()) {
+        let found = format!("{} for {} ranks", names::counted(by_rank.len(), "count"), ranks.size);
+        return Err(spot.error(Fault::Contradiction, found, "one for each rank"));
+    }
+    for (spot, count) in spot.each(by_rank) {
+        fits(&spot, count.get())?;
+    }
+    Ok(Some(Counts::ByRank(by_rank.iter().map(|count| count.value.get()).collect())))
 }
 
 /// Where the values are, and by what they are keyed, if by anything.

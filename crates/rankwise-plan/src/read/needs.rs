@@ -4,9 +4,12 @@ use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
+use rankwise_model::Scalar;
+
 use crate::error::{Fault, PlanError};
 use crate::file;
 use crate::holds::{self, Parsed};
+use crate::names;
 use crate::plan::{At, Expr, ExprKind, Need};
 use crate::read::spot::Spot;
 use crate::read::{Declared, place};
@@ -96,7 +99,7 @@ impl Names<'_> {
                 }
                 Ok(())
             }
-            ExprKind::Shard(inner, block) => {
+            ExprKind::Shard(inner, block, _) => {
                 if let Some(block) = block.filter(|block| *block >= smallest.get()) {
                     let group = expr.over.as_deref().unwrap_or(WORLD);
                     let last = smallest.get().saturating_sub(1);
@@ -105,7 +108,16 @@ impl Names<'_> {
                 }
                 self.check(inner)
             }
+            ExprKind::Fill(value, dtype, _) => match Scalar::parse(*dtype, value) {
+                Ok(_) => Ok(()),
+                Err(error) => {
+                    let expected = format!("an element of {dtype}; this is {error}");
+                    Err(spot.error(Fault::Value, names::shortened(value), expected))
+                }
+            },
             ExprKind::Gather(inner)
+            | ExprKind::Exchange(inner)
+            | ExprKind::Pad(inner, ..)
             | ExprKind::Reduce(_, inner)
             | ExprKind::PreMul(inner, _)
             | ExprKind::Cast(inner, _)

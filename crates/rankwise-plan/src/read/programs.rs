@@ -101,8 +101,9 @@ fn enqueued(
 /// Who does it: those whose program it is in.
 fn set_on(act: &mut Act, on: &On) {
     match act {
-        Act::Collective(_) => {}
         Act::Message(message) => message.on = on.clone(),
         Act::Local(local) => local.on = on.clone(),
+        // A group is refused by its reader.
+        Act::Collective(_) | Act::Group(_) => {}
     }
 }

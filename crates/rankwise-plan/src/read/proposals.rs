@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use crate::error::{Fault, PlanError};
 use crate::file::{self, Spanned};
 use crate::limits;
-use crate::plan::Proposal;
+use crate::plan::{Act, Proposal};
 use crate::read::spot::Spot;
 use crate::read::steps::Scope;
 use crate::read::{Declared, programs, steps};
@@ -22,10 +22,11 @@ pub(super) fn read(
     let all = plan.key("proposal", plan.span);
     check_steps(&all, &declared.file.proposal, limits::STEPS)?;
     let mut proposals = Vec::new();
+    let mut made = 0;
     for (name, proposal) in declared.file.proposal.iter() {
         all.key(&name.value, name.span).name(&name.value)?;
         let spot = all.key(&name.value, proposal.span);
-        proposals.push(one(&spot, name, &proposal.value, declared, text)?);
+        proposals.push(one(&spot, name, &proposal.value, declared, text, &mut made)?);
     }
     Ok(proposals)
 }
@@ -63,23 +64,26 @@ fn one(
     proposal: &file::Proposal,
     declared: &Declared<'_>,
     text: &str,
+    made: &mut u64,
 ) -> Result<Proposal, PlanError> {
     let mut own = Vec::new();
     let together = spot.key("step", spot.span);
     for (spot, step) in together.each(&proposal.step) {
-        own.push(steps::read(&spot, step, declared, text, Scope::Together)?);
+        let read = steps::read(&spot, step, declared, text, Scope::Together)?;
+        // With what groups are made of.
+        let parts = u64::try_from(read.act.each().count()).unwrap_or(u64::MAX);
+        *made = made.saturating_add(parts);
+        if *made > limits::STEPS {
+            let found = format!("{made} steps up to here, those of groups counted one by one");
+            return Err(spot.error(Fault::Limit, found, format!("at most {}", limits::STEPS)));
+        }
+        own.push(read);
     }
     let programs = programs::read(spot, proposal, declared, text, &mut own)?;
     let steps = own;
     let mut buffers: BTreeSet<&str> = declared.inputs.clone();
-    let of_programs = proposal.program.iter().flat_map(|program| &program.value.step);
-    buffers.extend(
-        proposal
-            .step
-            .iter()
-            .chain(of_programs)
-            .filter_map(|step| Some(step.value.recv.as_ref()?.value.as_str())),
-    );
+    let acts = steps.iter().flat_map(|step| step.act.each());
+    buffers.extend(acts.filter_map(Act::writes).map(|written| written.buffer.as_str()));
     let renames = match spot.given("as", proposal.renames.as_ref()) {
         None => BTreeMap::new(),
         Some((spot, table)) => renames(&spot, table, &buffers)?,

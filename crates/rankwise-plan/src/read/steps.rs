@@ -1,6 +1,9 @@
 //! One step: a collective, one side of a message, or a local act.
 
+mod group;
 mod local;
+mod operand;
+mod vector;
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -9,9 +12,9 @@ use alloc::vec::Vec;
 use rankwise_model::{OperationKind, Rank, Reduction};
 
 use crate::error::{Fault, PlanError};
-use crate::file::{self, Buffers, Whole};
+use crate::file::{self, Whole};
 use crate::names;
-use crate::plan::{Act, CollectiveStep, Direction, MessageStep, On, Step};
+use crate::plan::{Act, CollectiveStep, Direction, Elsewhere, MessageStep, On, Step};
 use crate::read::partitions::Groups;
 use crate::read::spot::Spot;
 use crate::read::{Declared, place};
@@ -33,6 +36,13 @@ pub(super) fn read(
         (Some(kind), _) => Act::Collective(reader.collective(kind)?),
         (None, Some((_, OwnCall::Send))) => Act::Message(reader.message(Direction::Send)?),
         (None, Some((_, OwnCall::Recv))) => Act::Message(reader.message(Direction::Recv)?),
+        (None, Some((name, OwnCall::Group | OwnCall::Vector(_)))) if scope == Scope::Program => {
+            let found = format!("{name} in a program of ranks");
+            let expected = "its parts one by one: in programs there are no groups yet";
+            return Err(call_spot.error(Fault::Contradiction, found, expected));
+        }
+        (None, Some((_, OwnCall::Group))) => Act::Group(reader.group()?),
+        (None, Some((name, OwnCall::Vector(kind)))) => Act::Group(reader.vector(name, kind)?),
         (None, Some((_, call))) => Act::Local(reader.local(call)?),
         (None, None) => {
             let expected = match call.parse::<OperationKind>() {
@@ -98,6 +108,7 @@ impl StepReader<'_> {
             over_name,
             send: self.send()?,
             recv: self.recv()?,
+            elsewhere: Elsewhere::NotPromised,
             count: count.as_ref().map(|(_, count)| count.get()),
             count_span: count.map(|(spot, _)| spot.span),
         })
@@ -191,25 +202,6 @@ impl StepReader<'_> {
             None => Ok(On::EveryRank),
         }
     }
-
-    /// The one buffer that is read.
-    fn send(&self) -> Result<String, PlanError> {
-        let (spot, send) =
-            self.spot.needed("send", self.step.send.as_ref(), "the buffer that is read")?;
-        match send {
-            Buffers::One(name) => spot.name(name).map(String::from),
-            Buffers::Several(names) => {
-                let found = format!("{} buffers", names.len());
-                Err(spot.error(Fault::Contradiction, found, format!("one for {}", self.call)))
-            }
-        }
-    }
-
-    fn recv(&self) -> Result<String, PlanError> {
-        const EXPECTED: &str = "the buffer that is written, the same as send for in place";
-        let (spot, recv) = self.spot.needed("recv", self.step.recv.as_ref(), EXPECTED)?;
-        spot.name(recv).map(String::from)
-    }
 }
 
 /// Refuses every key that means nothing with a call.
@@ -233,6 +225,12 @@ pub(super) fn only(
         ("positions", step.positions.as_ref().map(|field| field.span)),
         ("by", step.by.as_ref().map(|field| field.span)),
         ("dtype", step.dtype.as_ref().map(|field| field.span)),
+        ("counts", step.counts.as_ref().map(|field| field.span)),
+        ("value", step.value.as_ref().map(|field| field.span)),
+        ("shape", step.shape.as_ref().map(|field| field.span)),
+        ("dim", step.dim.as_ref().map(|field| field.span)),
+        ("uneven", step.uneven.as_ref().map(|field| field.span)),
+        ("step", step.step.first().map(|field| field.span)),
         ("stream", step.stream.as_ref().map(|field| field.span)),
         ("wait", step.wait.as_ref().map(|field| field.span)),
         ("after", step.after.as_ref().map(|field| field.span)),

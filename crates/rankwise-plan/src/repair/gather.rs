@@ -11,7 +11,7 @@ use rankwise_topology::{Partition, World, WorldRank};
 use super::recheck::{Bench, Lack};
 use super::{Mend, Repair};
 use crate::error::Span;
-use crate::plan::{Act, CollectiveStep, LocalAct, LocalStep, On, Step};
+use crate::plan::{Act, CollectiveStep, Elsewhere, LocalAct, LocalStep, On, Operand, Step};
 
 /// Gathers the buffer in which something is lacking, over the world or over the
 /// partition that costs least, and lets each lacking rank take what it needs.
@@ -79,8 +79,9 @@ fn gather(
         root: None,
         over: over.clone(),
         over_name: over_name.clone(),
-        send: buffer.to_string(),
-        recv: all.clone(),
+        send: Operand::whole(buffer),
+        recv: Operand::whole(all.clone()),
+        elsewhere: Elsewhere::NotPromised,
         count: None,
         count_span: None,
     };
@@ -92,8 +93,10 @@ fn gather(
     let mut steps = alloc::vec![Step { act: Act::Collective(call), span: Span::default() }];
     for (lack, part) in lacks.iter().zip(parts) {
         let act = match part {
-            Some(positions) => LocalAct::Slice { from: all.clone(), positions: positions.clone() },
-            None => LocalAct::Copy { from: all.clone() },
+            Some(positions) => {
+                LocalAct::Slice { from: Operand::whole(all.clone()), positions: positions.clone() }
+            }
+            None => LocalAct::Copy { from: Operand::whole(all.clone()) },
         };
         let taken = match part {
             Some(part) => format!(
@@ -104,7 +107,7 @@ fn gather(
         };
         text.push_str(&taken);
         let _ = write!(text, "send = {all:?}\nrecv = {buffer:?}\n\n");
-        let local = LocalStep { on: On::Rank(lack.rank), act, recv: buffer.to_string() };
+        let local = LocalStep { on: On::Rank(lack.rank), act, recv: Operand::whole(buffer) };
         steps.push(Step { act: Act::Local(local), span: Span::default() });
     }
     let mend = Mend::Gather { buffer: buffer.to_string(), over: over_name };

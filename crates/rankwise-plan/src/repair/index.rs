@@ -115,9 +115,9 @@ fn variants(plan: &Plan, expr: &Expr) -> Vec<Expr> {
 fn others(plan: &Plan, kind: &ExprKind) -> Vec<ExprKind> {
     let blocks = 0..plan.world.get();
     match kind {
-        ExprKind::Shard(inner, _) => {
-            blocks.map(|block| ExprKind::Shard(inner.clone(), Some(block))).collect()
-        }
+        ExprKind::Shard(inner, _, sharding) => blocks
+            .map(|block| ExprKind::Shard(inner.clone(), Some(block), sharding.clone()))
+            .collect(),
         ExprKind::Slice(inner, positions) => {
             let length = positions.end.saturating_sub(positions.start);
             blocks

@@ -12,7 +12,7 @@ use rankwise_topology::{Partition, World, WorldRank};
 use super::recheck::{Bench, Lack};
 use super::{Mend, Repair};
 use crate::error::Span;
-use crate::plan::{Act, Direction, LocalAct, LocalStep, MessageStep, On, Step};
+use crate::plan::{Act, Direction, LocalAct, LocalStep, MessageStep, On, Operand, Step};
 
 /// What one rank sends another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,8 +73,9 @@ pub(super) fn repair(bench: &mut Bench<'_>, lacks: &[Lack]) -> Option<Repair> {
             "{head}call = \"copy\"\non = {{ rank = {} }}\nsend = {from:?}\nrecv = {:?}\n\n",
             one.to, one.buffer
         );
-        let act = LocalAct::Copy { from };
-        let local = LocalStep { on: On::Rank(one.to), act, recv: one.buffer.clone() };
+        let act = LocalAct::Copy { from: Operand::whole(from) };
+        let local =
+            LocalStep { on: On::Rank(one.to), act, recv: Operand::whole(one.buffer.clone()) };
         steps.push(Step { act: Act::Local(local), span: Span::default() });
     }
     bench.with_steps(Mend::Messages(moves), &steps, text)
@@ -93,7 +94,7 @@ fn message(
         over: world.clone(),
         over_name: None,
         peer,
-        buffer: buffer.into(),
+        buffer: Operand::whole(buffer),
         count: None,
     });
     Step { act, span: Span::default() }

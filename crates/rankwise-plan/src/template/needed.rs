@@ -8,7 +8,7 @@ use rankwise_model::{Dtype, GroupSize, Reduction};
 use rankwise_topology::World;
 
 use crate::error::Span;
-use crate::plan::{At, Expr, ExprKind};
+use crate::plan::{At, Expr, ExprKind, Sharding};
 
 /// The reader's own input.
 pub(super) fn input(name: &str) -> Expr {
@@ -50,13 +50,13 @@ pub(super) fn gather(inner: Expr, over: Option<&str>) -> Expr {
 
 /// The reader's own block.
 pub(super) fn shard(inner: Expr, over: Option<&str>) -> Expr {
-    expr(ExprKind::Shard(Box::new(inner), None), over)
+    expr(ExprKind::Shard(Box::new(inner), None, Sharding::default()), over)
 }
 
 /// What rank 0 of each group of an axis has.
 pub(super) fn of_root(inner: Expr, over: Option<&str>) -> Expr {
     let gathered = gather(inner, over);
-    expr(ExprKind::Shard(Box::new(gathered), Some(0)), over)
+    expr(ExprKind::Shard(Box::new(gathered), Some(0), Sharding::default()), over)
 }
 
 pub(super) fn expr(kind: ExprKind, over: Option<&str>) -> Expr {

@@ -10,7 +10,7 @@ use rankwise_topology::WorldRank;
 use super::Wrong;
 use super::placement::{Key, key};
 use crate::evaluate::Evaluation;
-use crate::plan::{Act, LocalAct, Proposal};
+use crate::plan::{Act, Proposal};
 use crate::term::Terms;
 use crate::vector::{Content, Gap, Vector};
 
@@ -142,24 +142,21 @@ impl<'a> History<'a> {
     /// The buffers that a step reads so that `rank` has its part of the result.
     fn read_by(&self, step: usize, rank: WorldRank) -> Vec<(WorldRank, &'a str)> {
         let Some(step) = self.proposal.steps.get(step) else { return Vec::new() };
-        match &step.act {
-            Act::Collective(call) => {
-                let group = call.over.locate(rank).map(|(group, _)| group.members());
-                group.into_iter().flatten().map(|member| (*member, call.send.as_str())).collect()
+        let mut read = Vec::new();
+        for act in step.act.each() {
+            match act {
+                Act::Collective(call) => {
+                    let group = call.over.locate(rank).map(|(group, _)| group.members());
+                    let members = group.into_iter().flatten();
+                    read.extend(members.map(|member| (*member, call.send.buffer.as_str())));
+                }
+                Act::Local(local) => {
+                    let from = local.act.reads().into_iter();
+                    read.extend(from.map(|from| (rank, from.buffer.as_str())));
+                }
+                Act::Message(_) | Act::Group(_) => {}
             }
-            Act::Local(local) => {
-                let from: Vec<&str> = match &local.act {
-                    LocalAct::Copy { from }
-                    | LocalAct::Slice { from, .. }
-                    | LocalAct::Scale { from, .. }
-                    | LocalAct::Cast { from, .. } => alloc::vec![from.as_str()],
-                    LocalAct::Concat { from } | LocalAct::Fold { from, .. } => {
-                        from.iter().map(String::as_str).collect()
-                    }
-                };
-                from.into_iter().map(|buffer| (rank, buffer)).collect()
-            }
-            Act::Message(_) => Vec::new(),
         }
+        read
     }
 }

@@ -7,6 +7,7 @@ use rankwise_model::Dtype;
 use rankwise_topology::WorldRank;
 
 use super::{Contributors, Owner, Permutation};
+use crate::term::Constant;
 use crate::vector::Gap;
 
 /// What is wrong with a value, compared with the one that is needed.
@@ -131,6 +132,16 @@ pub enum Wrong {
         /// The contribution.
         part: String,
     },
+    /// A constant of the plan where something else is needed, or something else where a
+    /// constant is.
+    OtherConstant {
+        /// What is there.
+        found: String,
+        /// What is needed.
+        needed: String,
+        /// Why the constant is there, if what is there is one.
+        purpose: Option<Constant>,
+    },
     /// The right kind of value from another position: another rank's block or shard.
     OutOfPlace {
         /// The position it is of.
@@ -231,6 +242,7 @@ impl Wrong {
                 Gap::OnRootOnly { .. } => "only_on_root",
                 Gap::Clobbered { .. } => "clobbered",
                 Gap::NeverRan { .. } => "never_ran",
+                Gap::Unwritten { .. } => "never_written",
                 Gap::ReadsGap { .. } => "read_outside",
             },
             Self::ReadOutside { .. } => "read_outside",
@@ -248,6 +260,8 @@ impl Wrong {
             Self::Scaled { .. } => "scaled",
             Self::Missing { .. } => "missing",
             Self::Extra { .. } => "extra",
+            Self::OtherConstant { purpose: Some(Constant::Padding), .. } => "padding",
+            Self::OtherConstant { .. } => "other_constant",
             Self::OutOfPlace { .. } => "out_of_place",
             Self::OtherOrigin { .. } => "other_origin",
             Self::Permuted { .. } => "permuted",

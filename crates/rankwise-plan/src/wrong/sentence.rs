@@ -5,6 +5,7 @@ use alloc::string::String;
 use core::fmt;
 
 use super::{NOT_PROVEN, Wrong};
+use crate::term::Constant;
 
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -38,6 +39,12 @@ impl fmt::Display for Wrong {
                 write!(f, "repeated: {part} counts {times} times, needed {needed}")
             }
             Self::Scaled { by } => write!(f, "scaled wrongly: {by} times what is needed"),
+            Self::OtherConstant { found, needed, purpose: Some(Constant::Padding) } => {
+                write!(f, "padding with {found} where {needed} is needed")
+            }
+            Self::OtherConstant { found, needed, .. } => {
+                write!(f, "{found} where {needed} is needed")
+            }
             Self::Missing { part } => write!(f, "missing: {part}"),
             Self::Extra { part } => write!(f, "{part} is not needed here"),
             Self::OutOfPlace { found, needed } => {

@@ -11,7 +11,7 @@ use rankwise_topology::WorldRank;
 
 use super::scale::{divided, divisors, reciprocal, scale};
 use super::{Groups, LISTED, Wrong};
-use crate::form::{Form, FormId, Forms, Multiplicity, PlacedForm};
+use crate::form::{Form, FormId, Forms, Multiplicity, PlacedForm, nearest};
 use crate::show::{fold_name, multiple};
 use crate::term::{InputId, Placed, Terms};
 use crate::vector::Content;
@@ -31,11 +31,25 @@ impl Scene<'_> {
             (Content::Term(found), Content::Term(needed)) => (found, needed),
             _ => return alloc::vec![Wrong::Different],
         };
+        if let Some(wrong) = self.constant(found, needed, count) {
+            return alloc::vec![wrong];
+        }
         let forms = self.terms.forms();
         match (forms.of(found), forms.of(needed)) {
             (Some(have), Some(want)) => Differ { scene: *self, found, count }.name(have, want),
             _ => alloc::vec![Wrong::Different],
         }
+    }
+
+    /// A constant of the plan on one side, or another on each.
+    fn constant(&self, found: Placed, needed: Placed, count: u64) -> Option<Wrong> {
+        let constant = |placed: Placed| self.terms.constant_of(placed.term);
+        let purpose = constant(found).map(|(_, purpose)| purpose);
+        if purpose.is_none() && constant(needed).is_none() {
+            return None;
+        }
+        let (found, needed) = (self.terms.show(found, count), self.terms.show(needed, count));
+        Some(Wrong::OtherConstant { found, needed, purpose })
     }
 }
 
@@ -260,10 +274,15 @@ impl Differ<'_> {
                 continue;
             }
             let text = self.show(part);
+            let shown = |times: &Multiplicity| match self.terms().forms().get(part.form) {
+                Some(Form::One(dtype)) => nearest(*dtype, times).map(|value| value.to_string()),
+                _ => None,
+            };
+            let multiple = |times| shown(times).unwrap_or_else(|| multiple(times, &text));
             wrongs.push(if times.is_zero() {
-                Wrong::Missing { part: multiple(needed, &text) }
+                Wrong::Missing { part: multiple(needed) }
             } else if needed.is_zero() {
-                Wrong::Extra { part: multiple(times, &text) }
+                Wrong::Extra { part: multiple(times) }
             } else {
                 let (times, needed) = (times.to_string(), needed.to_string());
                 Wrong::RepeatedPart { part: text, times, needed }
@@ -385,25 +404,10 @@ impl Forms {
         let mut next = alloc::vec![form];
         while let Some(form) = next.pop() {
             if seen.insert(form) {
-                next.extend(self.parts_of(form));
+                next.extend(self.get(form).into_iter().flat_map(Form::parts));
             }
         }
         seen
-    }
-
-    fn parts_of(&self, form: FormId) -> Vec<FormId> {
-        match self.get(form) {
-            None | Some(Form::Atom { .. }) => Vec::new(),
-            Some(Form::Sum { parts, .. }) => parts.keys().map(|part| part.form).collect(),
-            Some(Form::Prod(parts)) => parts.keys().map(|part| part.form).collect(),
-            Some(Form::Extreme { parts, .. }) => parts.iter().map(|part| part.form).collect(),
-            Some(
-                Form::Divided { form, .. } | Form::Cast { form, .. } | Form::Times { form, .. },
-            ) => {
-                alloc::vec![*form]
-            }
-            Some(Form::Unnamed { parts, .. }) => parts.iter().map(|part| part.form).collect(),
-        }
     }
 
     /// The inputs that a form is made of.

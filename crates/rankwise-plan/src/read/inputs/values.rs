@@ -8,6 +8,7 @@ use rankwise_model::{Dtype, GroupSize, Scalar};
 use crate::error::{Fault, PlanError};
 use crate::file::{Literal, Spanned};
 use crate::names;
+use crate::plan::Counts;
 use crate::read::arrays::{ArrayRequest, Arrays, blocks};
 use crate::read::spot::Spot;
 use crate::values::Values;
@@ -17,29 +18,38 @@ use crate::words::Slicing;
 pub(super) struct Contributions {
     dtype: Dtype,
     /// As stated, or as the first contribution has it.
-    count: Option<u64>,
+    counts: Option<Counts>,
     values: Option<Vec<Values>>,
     rounded: u64,
 }
 
 impl Contributions {
-    pub(super) fn new(dtype: Dtype, count: Option<u64>) -> Self {
-        Self { dtype, count, values: None, rounded: 0 }
+    pub(super) fn new(dtype: Dtype, counts: Option<Counts>) -> Self {
+        Self { dtype, counts, values: None, rounded: 0 }
     }
 
-    /// The length of each, the values if there are any, and how many literals were
+    /// The lengths, the values if there are any, and how many literals were
     /// rounded.
-    pub(super) fn finish(self) -> (u64, Option<Vec<Values>>, u64) {
-        (self.count.unwrap_or(0), self.values, self.rounded)
+    pub(super) fn finish(self) -> (Counts, Option<Vec<Values>>, u64) {
+        (self.counts.unwrap_or(Counts::Each(0)), self.values, self.rounded)
+    }
+
+    /// The length of the next contribution, if it is known.
+    fn next_count(&self) -> Option<u64> {
+        match self.counts.as_ref()? {
+            Counts::Each(count) => Some(*count),
+            Counts::ByRank(counts) => counts.get(self.values.as_ref().map_or(0, Vec::len)).copied(),
+        }
     }
 
     fn push(&mut self, values: Values) {
         self.values.get_or_insert_default().push(values);
     }
 
-    /// Every contribution has one length.
+    /// Every contribution has its stated length, or that of the first.
     fn check(&mut self, spot: &Spot, kind: Fault, found: u64) -> Result<(), PlanError> {
-        let count = *self.count.get_or_insert(found);
+        self.counts.get_or_insert(Counts::Each(found));
+        let count = self.next_count().unwrap_or(found);
         if count == found {
             return Ok(());
         }
@@ -81,7 +91,7 @@ impl Contributions {
         arrays: &mut dyn Arrays,
     ) -> Result<(), PlanError> {
         for (spot, file) in files {
-            let values = self.array(spot, file, self.count, arrays)?;
+            let values = self.array(spot, file, self.next_count(), arrays)?;
             self.check(spot, Fault::Array, values.count())?;
             self.push(values);
         }
@@ -101,7 +111,11 @@ impl Contributions {
             Slicing::Blocks => ranks,
             Slicing::Whole => 1,
         };
-        let total = self.count.map(|count| {
+        if let (Slicing::Blocks, Some(Counts::ByRank(counts))) = (slicing, &self.counts) {
+            let found = format!("blocks of {} ranks with counts of their own", counts.len());
+            return Err(spot.error(Fault::Contradiction, found, "one count for all, or `files`"));
+        }
+        let total = self.next_count().map(|count| {
             count.checked_mul(parts).ok_or_else(|| {
                 let found = format!("{parts} blocks of {count} elements");
                 spot.error(Fault::Overflow, found, "fewer than 2^64 elements")
@@ -111,7 +125,7 @@ impl Contributions {
         let values = self.array(spot, file, total, arrays)?;
         let found = values.count();
         if let Some(total) = total.filter(|total| *total != found) {
-            let of = self.count.unwrap_or(0);
+            let of = self.next_count().unwrap_or(0);
             let expected = format!("{total} elements: {parts} × {of}");
             return Err(spot.error(Fault::Array, format!("{found} elements"), expected));
         }

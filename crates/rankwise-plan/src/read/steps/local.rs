@@ -1,18 +1,19 @@
-//! Local acts: copy, slice, concat, fold, scale, cast.
+//! Local acts.
 
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use rankwise_model::Reduction;
+use rankwise_account::Uneven;
+use rankwise_model::{Dtype, Reduction, Scalar};
 
 use crate::error::{Fault, PlanError};
-use crate::file::Buffers;
 use crate::holds;
-use crate::plan::{LocalAct, LocalStep};
+use crate::names;
+use crate::plan::{ElementType, LocalAct, LocalStep, Operand, Sharding, Wants};
+use crate::read::spot::Spot;
 use crate::read::steps::StepReader;
 use crate::words::OwnCall;
-use crate::{limits, names};
 
 /// The longest numerator or denominator of a factor; exact arithmetic grows with it.
 const FACTOR_CHARACTERS: usize = 64;
@@ -24,6 +25,11 @@ impl StepReader<'_> {
             OwnCall::Fold => &["on", "send", "recv", "op"],
             OwnCall::Scale => &["on", "send", "recv", "by"],
             OwnCall::Cast => &["on", "send", "recv", "dtype"],
+            OwnCall::Alloc => &["on", "recv", "dtype", "count"],
+            OwnCall::Fill => &["on", "recv", "value", "dtype", "count"],
+            OwnCall::Pad => &["on", "send", "recv", "count", "value"],
+            OwnCall::Shard => &["on", "over", "send", "recv", "shape", "dim", "uneven", "value"],
+            OwnCall::Unshard => &["on", "over", "send", "recv", "shape", "dim", "uneven"],
             _ => &["on", "send", "recv"],
         };
         self.only(keys)?;
@@ -38,10 +44,37 @@ impl StepReader<'_> {
             }
             OwnCall::Scale => LocalAct::Scale { from: self.send()?, by: self.factor()? },
             OwnCall::Cast => {
-                let (spot, dtype) =
-                    self.spot.needed("dtype", self.step.dtype.as_ref(), "the new element type")?;
-                let wrong = |expected| spot.error(Fault::Value, names::quoted(dtype), expected);
-                LocalAct::Cast { from: self.send()?, to: names::dtype(dtype).map_err(wrong)? }
+                LocalAct::Cast { from: self.send()?, to: self.dtype("the new element type")? }
+            }
+            OwnCall::Alloc => {
+                let dtype = self.dtype("the element type")?;
+                self.whole_recv()?;
+                LocalAct::Alloc { dtype: ElementType::Is(dtype), count: self.elements(dtype)? }
+            }
+            OwnCall::Fill => {
+                let dtype = self.dtype("the element type")?;
+                let value = self.value("the constant")?;
+                let (spot, value) = value;
+                Scalar::parse(dtype, &value).map_err(|error| {
+                    let expected = format!("an element of {dtype}; this is {error}");
+                    spot.error(Fault::Value, names::shortened(&value), expected)
+                })?;
+                LocalAct::Fill { value, dtype, count: self.elements(dtype)? }
+            }
+            OwnCall::Pad => LocalAct::Pad {
+                from: self.send()?,
+                count: self.count("how many elements it has with the padding")?.1,
+                value: self.value("what the padding holds")?.1,
+            },
+            OwnCall::Shard | OwnCall::Unshard => {
+                let sharding = self.sharding(call)?;
+                let ((over, over_name), from) = (self.over()?, self.send()?);
+                let over = over.partition;
+                if call == OwnCall::Shard {
+                    LocalAct::Shard { from, sharding, over, over_name }
+                } else {
+                    LocalAct::Unshard { from, sharding, over, over_name }
+                }
             }
             _ => LocalAct::Copy { from: self.send()? },
         };
@@ -57,22 +90,74 @@ impl StepReader<'_> {
         Ok(LocalAct::Slice { from: self.send()?, positions })
     }
 
-    /// The buffers that are read, in order.
-    fn several(&self) -> Result<Vec<String>, PlanError> {
-        let (spot, send) =
-            self.spot.needed("send", self.step.send.as_ref(), "the buffers that are read")?;
-        let written = match send {
-            Buffers::One(name) => return Ok(Vec::from([spot.name(name)?.to_string()])),
-            Buffers::Several(written) => written,
+    fn dtype(&self, expected: &str) -> Result<Dtype, PlanError> {
+        let (spot, dtype) = self.spot.needed("dtype", self.step.dtype.as_ref(), expected)?;
+        names::dtype(dtype)
+            .map_err(|expected| spot.error(Fault::Value, names::quoted(dtype), expected))
+    }
+
+    fn count(&self, expected: &str) -> Result<(Spot, u64), PlanError> {
+        let (spot, count) = self.spot.needed("count", self.step.count.as_ref(), expected)?;
+        Ok((spot, count.get()))
+    }
+
+    /// How long a buffer of some type is, in elements.
+    fn elements(&self, dtype: Dtype) -> Result<u64, PlanError> {
+        let (spot, count) = self.count("how many elements it has")?;
+        match count.checked_mul(dtype.bytes()) {
+            Some(_) => Ok(count),
+            None => {
+                let found = format!("{count} elements of {} bytes", dtype.bytes());
+                Err(spot.error(Fault::Overflow, found, "fewer than 2^64 bytes"))
+            }
+        }
+    }
+
+    /// That a buffer is made anew, and no part of one.
+    fn whole_recv(&self) -> Result<(), PlanError> {
+        match self.recv()? {
+            Operand { positions: None, .. } => Ok(()),
+            view => {
+                let spot = self.spot.given("recv", self.step.recv.as_ref());
+                let spot = spot.as_ref().map_or(self.spot, |(spot, _)| spot);
+                let expected = format!("`{}`: {} makes a buffer anew", view.buffer, self.call);
+                Err(spot.error(Fault::Contradiction, format!("positions, `{view}`"), expected))
+            }
+        }
+    }
+
+    /// A constant, as written; an element of what is not yet known.
+    fn value(&self, expected: &str) -> Result<(Spot, String), PlanError> {
+        let (spot, value) = self.spot.needed("value", self.step.value.as_ref(), expected)?;
+        if value.0.parse::<f64>().is_err() {
+            return Err(spot.error(Fault::Value, names::quoted(&value.0), "a number"));
+        }
+        Ok((spot, value.0.to_string()))
+    }
+
+    fn sharding(&self, call: OwnCall) -> Result<Sharding, PlanError> {
+        let uneven = self.spot.given("uneven", self.step.uneven.as_ref());
+        let uneven = uneven.map(|(spot, word)| {
+            spot.word(word, &Uneven::ALL.map(|uneven| (uneven.name(), uneven)))
+        });
+        let shape = self.spot.given("shape", self.step.shape.as_ref());
+        let shape: Option<Vec<u64>> =
+            shape.map(|(_, axes)| axes.iter().map(|axis| axis.value.get()).collect());
+        let dim = self.spot.given("dim", self.step.dim.as_ref());
+        let value = self.step.value.is_some().then(|| self.value("what the padding holds"));
+        let sharding = Sharding {
+            dim: dim
+                .as_ref()
+                .map_or(0, |(_, dim)| usize::try_from(dim.get()).unwrap_or(usize::MAX)),
+            shape,
+            uneven: uneven.transpose()?,
+            value: value.transpose()?.map(|(_, value)| value),
         };
-        if written.is_empty() {
-            return Err(spot.error(Fault::Value, "no buffers", "at least one"));
-        }
-        if u64::try_from(written.len()).map_or(true, |buffers| buffers > limits::ARGUMENTS) {
-            let expected = format!("at most {}", limits::ARGUMENTS);
-            return Err(spot.error(Fault::Limit, format!("{} buffers", written.len()), expected));
-        }
-        spot.each(written).map(|(spot, name)| spot.name(name).map(String::from)).collect()
+        let wants = if call == OwnCall::Shard { Wants::Share } else { Wants::Whole };
+        sharding
+            .check(dim.is_some(), wants)
+            .map_err(|(kind, found, expected)| self.spot.error(kind, found, expected))?;
+        Ok(sharding)
     }
 
     /// A decimal number, or two with a `/` between them.
