@@ -21,10 +21,13 @@ count = 4
 on.rank = { 0 = [1, 2, 3, 4], 1 = [10, 20, 30, 40], 2 = [100, 200, 300, 400], 3 = [1000, 2000, 3000, 4000] }
 "#;
 
-fn finding(steps: &str, rank: u32, found: &[f64]) -> Finding {
+fn plan(steps: &str) -> Plan {
     let text = format!("{PLAN}\n[proposal.it]\nstep = [{steps}]\n");
-    let plan = Plan::read(&text, Format::Toml, &mut NoArrays)
-        .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    Plan::read(&text, Format::Toml, &mut NoArrays).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn finding(steps: &str, rank: u32, found: &[f64]) -> Finding {
+    let plan = plan(steps);
     let rank = World::new(plan.world).rank(rank).unwrap();
     let observed = Observed::from([((rank, "y".to_string()), Values::of(found))]);
     judge(&plan, &plan.proposals[0], &observed).unwrap().findings.remove(0)
@@ -148,6 +151,91 @@ fn stale_cleared_or_another_buffers() {
     );
     // Nothing is invented.
     assert_eq!(finding(SUM, 1, &[1111.0, 2222.0, 3333.0, 4445.0]).law, Law::Unexplained);
+}
+
+#[test]
+fn divided_once_more() {
+    // Sixteenths of the sum.
+    only(
+        MEAN,
+        &[69.4375, 138.875, 208.3125, 277.75],
+        "divided_twice",
+        "scaled wrongly: divided twice, by 4 and by 4, needed once by 4",
+    );
+}
+
+#[test]
+fn another_reduction() {
+    // Rank 3 has the largest values: its own would look the same.
+    assert_eq!(
+        laws(SUM, &[1000.0, 2000.0, 3000.0, 4000.0]),
+        [
+            ("unreduced", "unreduced: x@rank3[0..4] alone".to_string()),
+            ("other_reduction", "max where sum is needed".to_string())
+        ]
+    );
+    // 1·10·100·1000 times 1, 2^4, 3^4 and 4^4.
+    only(SUM, &[1e6, 16e6, 81e6, 256e6], "other_reduction", "prod where sum is needed");
+}
+
+#[test]
+fn at_the_wrong_owner() {
+    // Shards of one element each: ranks 0 and 2 have each other's.
+    let scatter = r#"{ call = "reduce_scatter", op = "sum", send = "x", recv = "y" }"#;
+    let plan = plan(scatter);
+    let rank = |rank| World::new(plan.world).rank(rank).unwrap();
+    let left = [3333.0, 2222.0, 1111.0, 4444.0];
+    let observed: Observed = (0..)
+        .zip(left)
+        .map(|(index, value)| ((rank(index), "y".to_string()), Values::of(&[value])))
+        .collect();
+    let judgement = judge(&plan, &plan.proposals[0], &observed).unwrap();
+    let found: Vec<String> =
+        judgement.findings.iter().map(|finding| finding.law.to_string()).collect();
+    assert_eq!(
+        found,
+        [
+            "at the wrong owner: this belongs on rank 2 (device C)",
+            "right",
+            "at the wrong owner: this belongs on rank 0 (device A)",
+            "right",
+        ]
+    );
+    assert_eq!(judgement.owners("y").unwrap(), [2, 1, 0, 3]);
+}
+
+#[test]
+fn what_is_promised_on_the_root_only_is_judged_there_only() {
+    let rooted = r#"{ call = "reduce", op = "sum", root = 0, send = "x", recv = "y" }"#;
+    assert_eq!(finding(rooted, 0, &[10.0, 20.0, 30.0, 40.0]).law.name(), "unreduced");
+    assert_eq!(finding(rooted, 0, &[1111.0, 2222.0, 3333.0, 4444.0]).law, Law::Right);
+    // Rank 1 may hold anything: nobody may read it.
+    assert_eq!(finding(rooted, 1, &[7.0; 4]).law, Law::Right);
+}
+
+#[test]
+fn integers_are_exact_and_their_means_opaque() {
+    let text = r#"
+        format = 1
+        group.ranks = 2
+        input.x = { dtype = "i32", count = 2, on.rank = { 0 = [3, -5], 1 = [4, 2] } }
+        proposal.it.step = [{ call = "all_reduce", op = "avg", send = "x", recv = "y" }]
+    "#;
+    let plan = Plan::read(text, Format::Toml, &mut NoArrays).unwrap();
+    let law = |found: &[i32]| {
+        let rank = World::new(plan.world).rank(0).unwrap();
+        let observed = Observed::from([((rank, "y".to_string()), Values::of(found))]);
+        judge(&plan, &plan.proposals[0], &observed).unwrap().findings.remove(0).law.to_string()
+    };
+    // 7/2 and -3/2, cut off towards zero.
+    assert_eq!(law(&[3, -1]), "right");
+    assert_eq!(
+        law(&[7, -3]),
+        "scaled wrongly: the sum, where the mean is needed (not divided by 2)"
+    );
+    // Each divided before: 1 + 2 and -2 + 1. No law that is tried does that.
+    assert_eq!(law(&[1, 0]), "scaled wrongly: divided twice, by 2 and by 2, needed once by 2");
+    assert_eq!(law(&[4, -2]), "explained by no law that was tried");
 }
 
 #[test]

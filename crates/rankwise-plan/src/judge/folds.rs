@@ -6,11 +6,12 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use num_rational::BigRational;
-use rankwise_model::{Combine, GroupSize};
+use rankwise_model::{Combine, GroupSize, Reduction};
 use rankwise_topology::WorldRank;
 
 use crate::memory::{Origins, identity};
 use crate::plan::{Input, Plan, Proposal};
+use crate::show::fold_name;
 use crate::term::{Factor, InputId, Placed, Term, Terms};
 use crate::wrong::{Contributors, Groups, Wrong};
 
@@ -71,6 +72,7 @@ impl<'a> Folded<'a> {
             let repeated = Wrong::RepeatedPart { part: name, times, needed: "1".to_string() };
             all.extend(fold.finished(terms, &again).map(|fold| (fold, repeated)));
         }
+        all.extend(other_reductions(terms, &fold));
         all.extend(self.scaled(terms, &fold, placed));
         // The right value under another name explains nothing.
         all.retain(|(candidate, _)| terms.forms().of(*candidate) != terms.forms().of(placed));
@@ -223,6 +225,21 @@ impl Fold {
             None => folded,
         })
     }
+}
+
+/// The same contributions, combined by another reduction.
+fn other_reductions(terms: &mut Terms, fold: &Fold) -> Vec<(Placed, Wrong)> {
+    let needed = if fold.mean.is_some() { Reduction::Avg.name() } else { fold_name(fold.how) };
+    let others = [Combine::Sum, Combine::Prod, Combine::Max, Combine::Min].into_iter();
+    // Of a mean, the sum is one that was not divided.
+    let others = others.filter(|how| *how != fold.how);
+    others
+        .filter_map(|how| {
+            let found = fold_name(how);
+            let folded = terms.combined(how, &fold.plain)?;
+            Some((folded, Wrong::OtherReduction { found, needed }))
+        })
+        .collect()
 }
 
 /// The parts of a fold, and those of folds of the same kind within it.
