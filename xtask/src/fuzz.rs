@@ -31,15 +31,23 @@ const INSTRUMENTATION: &[&str] = &[
 /// How long each target runs if nobody says otherwise.
 const SECONDS: u64 = 10;
 
-/// Builds the targets and runs each for some seconds.
+/// Builds the targets and runs each, or those that are named, for some seconds.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Outcome {
-    let seconds = match arguments {
-        [] => SECONDS,
-        [number] => number
-            .parse()
-            .map_err(|_| Failure::Said(format!("fuzz takes a number of seconds, not {number}")))?,
-        more => return Err(Failure::Said(format!("fuzz takes one number, not {more:?}"))),
+    let all = targets(&workspace.root)?;
+    let (seconds, named) = match arguments.split_first() {
+        None => (SECONDS, arguments),
+        Some((number, named)) => {
+            let seconds = number.parse().map_err(|_| {
+                Failure::Said(format!("fuzz takes a number of seconds first, not {number}"))
+            })?;
+            (seconds, named)
+        }
     };
+    if let Some(unknown) = named.iter().find(|name| !all.contains(name)) {
+        let all = all.join(", ");
+        return Err(Failure::Said(format!("no fuzz target {unknown}; there are {all}")));
+    }
+    let targets = if named.is_empty() { all.as_slice() } else { named };
     let compiler = env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
     if !answers(&compiler) {
         return Ok(Done::Skipped(format!(
@@ -56,8 +64,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Outcome {
             .args(["--target", &host, "--target-dir"])
             .arg(&workspace.target),
     )?;
-    let targets = targets(&workspace.root)?;
-    for target in &targets {
+    for target in targets {
         let program = workspace.target.join(&host).join("debug").join(target);
         run_target(workspace, &program, target, seconds)?;
     }

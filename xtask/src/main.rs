@@ -114,8 +114,8 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "fuzz",
-        arguments: "[SECONDS]",
-        help: "runs each fuzz target, for 10 seconds if not told otherwise",
+        arguments: "[SECONDS [TARGET]…]",
+        help: "runs each fuzz target, or those named, for 10 seconds if not told otherwise",
         run: fuzz::run,
     },
 ];
