@@ -165,7 +165,9 @@ pub(crate) enum Verb {
     },
     /// Write the plan of a known scheme of parallel training.
     ///
-    /// In TOML on standard output, or as JSON with --json.
+    /// In TOML on standard output, or as JSON with --json. What it says may be changed, and
+    /// checked like any other plan.
+    #[command(after_help = Scheme::EXAMPLES)]
     Template {
         /// Which scheme.
         #[command(subcommand)]

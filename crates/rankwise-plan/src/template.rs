@@ -66,7 +66,7 @@ pub use fsdp::Fsdp;
 pub use holdings::{Amount, Extent, Held, Holdings, Moment, NOT_PEAKS};
 pub use hsdp::Hsdp;
 pub use linear_pair::LinearPair;
-pub use pipeline::{Order, Pipeline};
+pub use pipeline::{Messages, Order, Pipeline};
 pub use ranks::Ranks;
 pub use sequence_parallel::SequenceParallel;
 pub use tensor_parallel::TensorParallel;

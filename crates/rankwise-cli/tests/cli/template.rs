@@ -36,6 +36,48 @@ fn every_template_is_a_plan_that_check_accepts_in_both_formats() {
     }
 }
 
+/// The page of the templates shows it, and what `check` says of it.
+#[test]
+fn the_example_of_a_pipeline_is_what_the_template_writes() {
+    let words = ["--weights", "100", "--activation", "8", "--micro-batches", "2"];
+    let written = template(&["pipeline", "--ranks", "3", "--messages", "in-turn"], &words).stdout;
+    let example = super::root().join("examples/plans/pipeline-in-turn.toml");
+    assert_eq!(written, std::fs::read_to_string(example).unwrap());
+    for (more, status) in [
+        (["--messages", "in-turn", "--order", "1f1b"], 1),
+        (["--messages", "in-turn", "--order", "gpipe"], 0),
+        (["--messages", "exchanged", "--order", "1f1b"], 0),
+        (["--messages", "exchanged", "--order", "gpipe"], 0),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("plan.toml");
+        let file = file.to_str().unwrap();
+        let ran =
+            template(&["pipeline", "--ranks", "3", "--out", file], &[&words[..], &more].concat());
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        assert_eq!(rankwise(["check", file]).status, status, "{more:?}");
+    }
+}
+
+#[test]
+fn the_examples_of_the_help_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("plan.toml");
+    let help = rankwise(["template", "--help"]).stdout;
+    let examples = help.lines().filter_map(|line| line.strip_prefix("  rankwise template "));
+    let examples: Vec<_> = examples.collect();
+    assert_eq!(examples.len(), 4, "{help}");
+    for example in examples {
+        let words = example.split(' ').map(|word| match word {
+            "plan.toml" => plan.to_str().unwrap(),
+            word => word,
+        });
+        let ran = template(&words.collect::<Vec<_>>(), &[]);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{example}");
+    }
+    assert!(plan.exists());
+}
+
 #[test]
 fn holdings_have_an_envelope() {
     let ran = template(SCHEMES[3], &["--holdings", "--json"]);

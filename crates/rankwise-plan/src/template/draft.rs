@@ -10,11 +10,11 @@ use rankwise_model::{Dtype, OperationKind, Reduction};
 use super::ranks::{Ranks, list, whole};
 use crate::error::PlanError;
 use crate::file::{
-    self, Buffers, Literal, Over, Place, PlaceTable, PlanFile, Spanned, Step, Table,
+    self, Buffers, Literal, Over, Place, PlaceTable, PlanFile, RankProgram, Spanned, Step, Table,
 };
 use crate::plan::{Direction, Expr, Plan};
 use crate::read::NoArrays;
-use crate::words::{FORMAT, OwnCall};
+use crate::words::{FORMAT, OwnCall, STREAM, WAIT};
 
 /// A plan that a template made, and when each of its buffers is there.
 #[derive(Clone, Debug)]
@@ -22,7 +22,10 @@ pub struct Draft {
     pub(super) name: &'static str,
     pub(super) about: String,
     pub(super) file: PlanFile,
+    /// The steps of the schedule, in an order in which they can happen.
     pub(super) proposal: file::Proposal,
+    /// Instead of those steps: what each rank does, in an order of its own.
+    pub(super) programs: Vec<RankProgram>,
     pub(super) parts: BTreeMap<String, Part>,
     pub(super) passages: Vec<Passage>,
     ranks: Ranks,
@@ -99,6 +102,7 @@ impl Draft {
             about,
             file,
             proposal: file::Proposal::default(),
+            programs: Vec::new(),
             parts: BTreeMap::new(),
             passages: Vec::new(),
             ranks: ranks.clone(),
@@ -117,9 +121,23 @@ impl Draft {
 
     /// The plan as it is written down.
     pub fn file(&self) -> PlanFile {
+        self.file_of(self.proposal_written())
+    }
+
+    /// The proposal as it is written down: steps, or programs.
+    pub(super) fn proposal_written(&self) -> file::Proposal {
+        let mut proposal = self.proposal.clone();
+        if !self.programs.is_empty() {
+            proposal.step.clear();
+            proposal.program = self.programs.iter().cloned().map(Spanned::nowhere).collect();
+        }
+        proposal
+    }
+
+    fn file_of(&self, proposal: file::Proposal) -> PlanFile {
         let mut file = self.file.clone();
         let name = Spanned::nowhere(self.name.to_string());
-        file.proposal = Table([(name, Spanned::nowhere(self.proposal.clone()))].into());
+        file.proposal = Table([(name, Spanned::nowhere(proposal))].into());
         file
     }
 
@@ -130,6 +148,11 @@ impl Draft {
     /// Past a [limit](crate::limits) only: a mistake of the template otherwise.
     pub fn plan(&self) -> Result<Plan, PlanError> {
         Plan::from_file(&self.file(), "", &mut NoArrays)
+    }
+
+    /// The plan of the schedule: the same, with steps also where there are programs.
+    pub(super) fn schedule(&self) -> Result<Plan, PlanError> {
+        Plan::from_file(&self.file_of(self.proposal.clone()), "", &mut NoArrays)
     }
 
     /// Begins the next passage of the schedule.
@@ -246,14 +269,38 @@ impl Draft {
 
     /// One side of a message, done by one rank; the peer is a rank of its group.
     pub(super) fn message(&mut self, direction: Direction, rank: u64, peer: u64, buffer: &str) {
-        let over = self.ranks.over().map(|name| Spanned::nowhere(Over::Name(name.to_string())));
-        let (call, send, recv) = match direction {
-            Direction::Send => (OwnCall::Send, Some(one(buffer)), None),
-            Direction::Recv => (OwnCall::Recv, None, Some(word(buffer))),
-        };
         let on = Some(Spanned::nowhere(rank_place(rank)));
-        let peer = Some(whole(peer));
-        self.step(Step { peer, over, on, send, recv, ..local(call, "", "") });
+        let side = one_side(direction, peer, self.ranks.over(), buffer);
+        self.step(Step { on, ..side });
+    }
+
+    /// How many steps there are so far.
+    pub(super) const fn steps(&self) -> usize {
+        self.proposal.step.len()
+    }
+
+    /// Gives each rank a program of its own: the steps that all ranks do, and in the
+    /// place of `messages` its own in their order.
+    pub(super) fn by_rank(&mut self, messages: &Range<usize>, own: Vec<Vec<Step>>) {
+        let steps = self.proposal.step.iter().map(|step| step.value.clone());
+        let all: Vec<(usize, Step)> = steps.enumerate().collect();
+        let (before, rest): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|(index, _)| *index < messages.start);
+        let after = || rest.iter().filter(|(index, _)| *index >= messages.end);
+        let finally =
+            Step { call: Some(word(WAIT)), stream: Some(word(STREAM)), ..Step::default() };
+        let program = |(rank, own): (u64, Vec<Step>)| RankProgram {
+            on: Some(Spanned::nowhere(rank_place(rank))),
+            step: before
+                .iter()
+                .map(|(_, step)| step.clone())
+                .chain(own)
+                .chain(after().map(|(_, step)| step.clone()))
+                .chain([finally.clone()])
+                .map(Spanned::nowhere)
+                .collect(),
+        };
+        self.programs = (0..).zip(own).map(program).collect();
     }
 
     /// The buffer is let go now, wherever it is.
@@ -304,6 +351,16 @@ fn local(call: OwnCall, send: &str, recv: &str) -> Step {
         recv: Some(word(recv)),
         ..Step::default()
     }
+}
+
+/// One side of a message; the peer is a rank of the group.
+pub(super) fn one_side(direction: Direction, peer: u64, over: Option<&str>, buffer: &str) -> Step {
+    let (call, send, recv) = match direction {
+        Direction::Send => (OwnCall::Send, Some(one(buffer)), None),
+        Direction::Recv => (OwnCall::Recv, None, Some(word(buffer))),
+    };
+    let over = over.map(|name| Spanned::nowhere(Over::Name(name.to_string())));
+    Step { peer: Some(whole(peer)), over, send, recv, ..local(call, "", "") }
 }
 
 /// Every rank.

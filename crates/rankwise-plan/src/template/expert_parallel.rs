@@ -10,7 +10,7 @@ use super::error::{TemplateError, divided, product};
 use super::linear_pair::activation;
 use super::needed;
 use super::ranks::Ranks;
-use super::training::{Optimizer, Rule, check_floats};
+use super::training::{Optimizer, Rule, check_floats, layers_in};
 use super::update::Local;
 
 /// A layer of experts, so many of them on each rank.
@@ -72,8 +72,9 @@ impl ExpertParallel {
         };
         let about = format!(
             "Expert parallelism: {} experts, {own} on each rank. Tokens go to their experts and \
-             come back by all-to-all.",
-            self.experts
+             come back by all-to-all.\n{}",
+            self.experts,
+            layers_in(self.param, self.grad, self.optimizer)
         );
         let mut draft = Draft::new(Self::NAME, about, &self.ranks);
         draft.passage("before the step");

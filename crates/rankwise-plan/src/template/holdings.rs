@@ -91,22 +91,22 @@ impl Held {
 }
 
 impl Draft {
-    /// What every rank holds after each passage of the schedule.
+    /// What every rank holds after each passage of the schedule; of programs, if they
+    /// complete.
     ///
     /// # Errors
     ///
     /// Past a [limit](crate::limits), or more bytes than 64 bits count.
     pub fn holdings(&self) -> Result<Holdings, PlanError> {
-        let plan = self.plan()?;
+        let plan = self.schedule()?;
         let Some(proposal) = plan.proposals.first() else {
             return Ok(Holdings { moments: Vec::new() });
         };
         let evaluation = evaluate(&plan, proposal, &mut Terms::new())?;
-        self.holdings_of(&plan, &evaluation)
+        self.of_schedule(&plan, &evaluation)
     }
 
-    /// The same, of an evaluation of this draft's [plan](Self::plan).
-    pub fn holdings_of(&self, plan: &Plan, evaluation: &Evaluation) -> Result<Holdings, PlanError> {
+    fn of_schedule(&self, plan: &Plan, evaluation: &Evaluation) -> Result<Holdings, PlanError> {
         let mut books: Vec<Book> = ranks(plan.world).map(|_| Book::default()).collect();
         let parts: BTreeSet<(Kind, usize)> =
             self.parts.values().map(|part| (part.kind, part.of)).collect();

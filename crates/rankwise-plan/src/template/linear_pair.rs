@@ -1,11 +1,14 @@
 //! A pair of linear layers, the first split by columns and the second by rows.
 
+use alloc::format;
+use alloc::string::String;
+
 use rankwise_model::Dtype;
 
 use super::draft::{Draft, Kind, Part};
 use super::error::{TemplateError, divided, product};
 use super::ranks::Ranks;
-use super::training::{Optimizer, Rule, check_floats};
+use super::training::{Optimizer, Rule, check_floats, layers_in};
 use super::update::Local;
 
 /// `y = act(x·A)·B` with `A` split by columns and `B` by rows over the ranks, so that
@@ -47,6 +50,11 @@ impl LinearPair {
         let param = Dtype::Bf16;
         let optimizer = Optimizer::new(Rule::Adam, param);
         Self { ranks, tokens, hidden, inner, param, grad: param, optimizer }
+    }
+
+    /// What the scheme is, and in which types.
+    pub(super) fn about(&self, scheme: &str) -> String {
+        format!("{scheme}\n{}", layers_in(self.param, self.grad, self.optimizer))
     }
 
     pub(super) fn sizes(&self) -> Result<Sizes, TemplateError> {

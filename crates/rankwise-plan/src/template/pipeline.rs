@@ -1,5 +1,7 @@
 //! Pipeline parallelism: stages that hand activations on, and gradients back.
 
+mod programs;
+
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
@@ -11,7 +13,7 @@ use super::draft::{Draft, Kind, Part, rank_place};
 use super::error::{TemplateError, divided, product};
 use super::needed;
 use super::ranks::Ranks;
-use super::training::{Optimizer, Rule, check_floats};
+use super::training::{Optimizer, Rule, check_floats, layers_in};
 use super::update::Local;
 use crate::limits;
 use crate::plan::Direction;
@@ -33,6 +35,8 @@ pub struct Pipeline {
     pub micro_batches: u64,
     /// In which order each stage takes them.
     pub order: Order,
+    /// How their messages are written down.
+    pub messages: Messages,
     /// The element type of parameters and activations.
     pub param: Dtype,
     /// The element type of gradients of parameters.
@@ -52,11 +56,36 @@ pub enum Order {
     OneAndOne,
 }
 
+/// How the messages between stages are written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Messages {
+    /// One list of steps, in an order in which they can happen.
+    Listed,
+    /// A program for each rank, which receives what it needs right before it computes
+    /// and sends what comes of it right after, all on one stream. With
+    /// [`Order::OneAndOne`] neighbours then send to each other, and each waits for the
+    /// other to receive: a deadlock.
+    InTurn,
+    /// The same, but where two neighbours are about to send to each other, the one whose
+    /// stage is odd receives first.
+    Exchanged,
+}
+
 /// What a stage does in a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Work {
     Forward(u64),
     Backward(u64),
+}
+
+impl Work {
+    /// What it hands over: the sender's buffer, and the receiver's.
+    fn handed(self) -> [String; 2] {
+        match self {
+            Self::Forward(batch) => [format!("act{batch}"), format!("in{batch}")],
+            Self::Backward(batch) => [format!("d_in{batch}"), format!("d_act{batch}")],
+        }
+    }
 }
 
 impl Pipeline {
@@ -67,8 +96,17 @@ impl Pipeline {
     pub fn new(ranks: Ranks, weights: u64, activation: u64, micro_batches: u64) -> Self {
         let param = Dtype::Bf16;
         let optimizer = Optimizer::new(Rule::Adam, param);
-        let order = Order::OneAndOne;
-        Self { ranks, weights, activation, micro_batches, order, param, grad: param, optimizer }
+        Self {
+            ranks,
+            weights,
+            activation,
+            micro_batches,
+            order: Order::OneAndOne,
+            messages: Messages::Listed,
+            param,
+            grad: param,
+            optimizer,
+        }
     }
 
     /// The plan and its schedule.
@@ -76,12 +114,20 @@ impl Pipeline {
         self.check()?;
         let stages = self.ranks.in_group();
         let about = format!(
-            "Pipeline parallelism: {stages} stages, {} micro-batches; {}.",
+            "Pipeline parallelism: {stages} stages, {} micro-batches; {}.{}\n{}",
             self.micro_batches,
             match self.order {
                 Order::ForwardsFirst => "every forward, then every backward",
                 Order::OneAndOne => "one forward and one backward in turn",
-            }
+            },
+            match self.messages {
+                Messages::Listed => "",
+                Messages::InTurn => " Each rank receives, computes and sends, in turn.",
+                Messages::Exchanged => {
+                    " Of two stages about to send to each other, the odd one receives first."
+                }
+            },
+            layers_in(self.param, self.grad, self.optimizer)
         );
         let mut draft = Draft::new(Self::NAME, about, &self.ranks);
         let weights = Local {
@@ -108,14 +154,20 @@ impl Pipeline {
         let meaning = String::from("gradient, this rank's stage");
         let part = Part { kind: Kind::Gradients, of: 0, whole: weights.whole };
         draft.declared("grad_stage", part, (self.grad, self.weights), meaning);
+        let before = draft.steps();
         for (tick, done) in self.ticks().iter().enumerate() {
             draft.passage(format!("tick {tick}: {}", described(done)));
             for (stage, work) in done {
                 self.carry_out(&mut draft, *stage, *work);
             }
         }
+        let messages = before..draft.steps();
         draft.passage("optimizer: each rank updates its stage");
         draft.locals_updated(&[weights]);
+        if self.messages != Messages::Listed {
+            let programs = (0..self.ranks.count()).map(|rank| self.program(rank));
+            draft.by_rank(&messages, programs.collect());
+        }
         Ok(draft)
     }
 
@@ -199,23 +251,21 @@ impl Pipeline {
         let on_stage = |rank: &u64| self.ranks.coordinate(*rank) == stage;
         for rank in (0..self.ranks.count()).filter(on_stage) {
             let group = self.ranks.group_of(rank);
+            let [sent, received] = work.handed();
             match work {
-                Work::Forward(batch) => {
-                    let act = format!("act{batch}");
-                    draft.appears(&act, rank);
+                Work::Forward(_) => {
+                    draft.appears(&sent, rank);
                     let next = stage.saturating_add(1);
                     if next < stages {
-                        handed(draft, (rank, stage), (&group, next), (&act, &format!("in{batch}")));
+                        handed(draft, (rank, stage), (&group, next), (&sent, &received));
                     }
                 }
                 Work::Backward(batch) => {
                     draft.appears("grad_stage", rank);
                     if let Some(before) = stage.checked_sub(1) {
-                        let d_in = format!("d_in{batch}");
-                        draft.appears(&d_in, rank);
-                        let names = (d_in.as_str(), &*format!("d_act{batch}"));
-                        handed(draft, (rank, stage), (&group, before), names);
-                        draft.goes_on(&d_in, rank);
+                        draft.appears(&sent, rank);
+                        handed(draft, (rank, stage), (&group, before), (&sent, &received));
+                        draft.goes_on(&sent, rank);
                     }
                     for kept in ["act", "in", "d_act"] {
                         draft.goes_on(&format!("{kept}{batch}"), rank);

@@ -34,7 +34,7 @@ impl SequenceParallel {
         let (whole, shard) = ((sizes.outer, sizes.outer), (sizes.outer, shard));
         let about = "Sequence parallelism: each rank has its own tokens outside a pair of layers; \
                      they are gathered before it, and its partial outputs reduce-scattered.";
-        let mut draft = Draft::new(Self::NAME, about.into(), &pair.ranks);
+        let mut draft = Draft::new(Self::NAME, pair.about(about), &pair.ranks);
         let weights = pair.weights(&sizes);
         draft.passage("before the step");
         for weight in &weights {

@@ -29,7 +29,7 @@ impl TensorParallel {
         let sizes = pair.sizes()?;
         let about = "Tensor parallelism: a column-parallel and a row-parallel layer. Partial \
                      outputs are summed forward (g), partial gradients of the input backward (f).";
-        let mut draft = Draft::new(Self::NAME, about.into(), &pair.ranks);
+        let mut draft = Draft::new(Self::NAME, pair.about(about), &pair.ranks);
         let whole = (sizes.outer, sizes.outer);
         let weights = pair.weights(&sizes);
         draft.passage("before the step");

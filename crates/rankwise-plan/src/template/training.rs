@@ -1,7 +1,9 @@
 //! What the templates of training have in common: layers, element types, optimizer.
 
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 use rankwise_model::Dtype;
 
@@ -115,6 +117,21 @@ impl Optimizer {
     }
 }
 
+impl fmt::Display for Optimizer {
+    /// `optimizer adam, which keeps 2 moments in f32 and a master copy in f32`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "optimizer {}, which keeps ", self.rule.name())?;
+        match (self.moments().len(), self.master) {
+            (0, None) => write!(f, "nothing"),
+            (0, Some(master)) => write!(f, "a master copy in {master}"),
+            (moments, None) => write!(f, "{moments} moments in {}", self.state),
+            (moments, Some(master)) => {
+                write!(f, "{moments} moments in {} and a master copy in {master}", self.state)
+            }
+        }
+    }
+}
+
 impl Rule {
     /// Every rule.
     pub const ALL: [Self; 2] = [Self::Sgd, Self::Adam];
@@ -126,6 +143,13 @@ impl Rule {
             Self::Adam => "adam",
         }
     }
+}
+
+/// What layers are made of, in words: `parameters and activations in bf16, …`.
+pub(super) fn layers_in(param: Dtype, grad: Dtype, optimizer: Optimizer) -> String {
+    format!(
+        "Parameters and activations in {param}, gradients of parameters in {grad}; {optimizer}."
+    )
 }
 
 /// Refuses element types in which no average and no update is taken.

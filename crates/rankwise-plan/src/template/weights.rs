@@ -10,7 +10,7 @@ use rankwise_model::{Dtype, OperationKind, Reduction};
 use super::draft::{Draft, Kind, Part, everywhere};
 use super::error::{TemplateError, divided};
 use super::needed;
-use super::training::{Average, Optimizer, Training, Types};
+use super::training::{Average, Training, Types};
 use super::update::Update;
 use crate::plan::Expr;
 
@@ -57,19 +57,9 @@ impl<'t> Weights<'t> {
         ranks: u64,
     ) -> Self {
         let Types { param, grad, reduce } = training.types;
-        let Optimizer { rule, state, master } = training.optimizer;
-        let keeps = match (training.optimizer.moments().len(), master) {
-            (0, None) => String::from("nothing"),
-            (0, Some(master)) => format!("a master copy in {master}"),
-            (moments, None) => format!("{moments} moments in {state}"),
-            (moments, Some(master)) => {
-                format!("{moments} moments in {state} and a master copy in {master}")
-            }
-        };
         let about = format!(
-            "{about}\nParameters in {param}, gradients in {grad}, reduced in {reduce}; \
-             optimizer {}, which keeps {keeps}.",
-            rule.name()
+            "{about}\nParameters in {param}, gradients in {grad}, reduced in {reduce}; {}.",
+            training.optimizer
         );
         let draft = Draft::new(name, about, &training.ranks);
         Self { draft, training, axis, ranks }

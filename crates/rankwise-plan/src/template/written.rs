@@ -44,7 +44,7 @@ impl Draft {
                 }
             }
         }
-        self.steps(&mut text);
+        self.proposal_in_toml(&mut text);
         for need in &self.file.need {
             table_of(&mut text, "[[need]]", &value(need));
         }
@@ -58,13 +58,25 @@ impl Draft {
         text
     }
 
-    fn steps(&self, text: &mut String) {
+    fn proposal_in_toml(&self, text: &mut String) {
         let name = key_of(self.name);
-        let proposal = value(&self.proposal);
+        let proposal = value(&self.proposal_written());
         let outputs = proposal.get("outputs").cloned().unwrap_or(Value::Null);
         if outputs.is_array() {
             let _ = write!(text, "\n[proposal.{name}]\n");
             assign(text, "outputs", &outputs);
+        }
+        for program in &self.programs {
+            let _ = write!(text, "\n[[proposal.{name}.program]]\n");
+            assign(text, "on", &value(&program.on));
+            let _ = writeln!(text, "step = [");
+            for step in &program.step {
+                let _ = writeln!(text, "    {},", inline(&value(&step.value)));
+            }
+            let _ = writeln!(text, "]");
+        }
+        if !self.programs.is_empty() {
+            return;
         }
         for passage in &self.passages {
             text.push('\n');

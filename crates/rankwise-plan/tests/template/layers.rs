@@ -4,8 +4,8 @@ use rankwise_model::Dtype;
 use rankwise_plan::file::{Format, PlanFile};
 use rankwise_plan::need::NeedsAnswer;
 use rankwise_plan::template::{
-    Draft, ExpertParallel, Kind, LinearPair, Optimizer, Order, Pipeline, Ranks, Rule,
-    SequenceParallel, TemplateError, TensorParallel,
+    Draft, ExpertParallel, LinearPair, Optimizer, Pipeline, Ranks, Rule, SequenceParallel,
+    TemplateError, TensorParallel,
 };
 
 use super::{buffer, bytes, changed, find, judged, word, wrongs};
@@ -104,22 +104,6 @@ fn tokens_are_not_the_outputs_of_their_experts() {
     assert_eq!(wrongs(&gathered).1[0], "length");
 }
 
-/// Messages are matched in order: two that change places change what is received.
-#[test]
-fn another_micro_batch_is_another_value() {
-    let wrong = changed(&pipeline(Ranks::flat(3)), |steps| {
-        let of = |name: &str| {
-            let sent = |step: &rankwise_plan::file::Step| step.send == Some(buffer(name));
-            steps.iter().position(sent).unwrap()
-        };
-        let [first, second] = [of("act0"), of("act1")];
-        steps[first].send = Some(buffer("act1"));
-        steps[second].send = Some(buffer("act0"));
-    });
-    let (buffer, names) = wrongs(&wrong);
-    assert_eq!((buffer.as_str(), names[0]), ("in0", "other_input"));
-}
-
 /// `A` and `B` of 8 × 16 over 2 ranks: 64 elements each. 2 bytes of parameters and of
 /// gradients, 12 of optimizer.
 #[test]
@@ -143,28 +127,6 @@ fn a_rank_holds_its_experts() {
     assert_eq!(bytes(&draft, done), [400, 400, 2400, 0]);
     let combined = "forward: outputs combined where the tokens came from";
     assert_eq!(bytes(&draft, combined), [400, 0, 2400, 2 * 96 * 2]);
-}
-
-/// The most that a stage keeps of outputs, in micro-batches.
-fn most_kept(order: Order, stage: u32) -> u64 {
-    let draft = Pipeline { order, ..Pipeline::new(Ranks::flat(4), 100, 1, 6) }.draft().unwrap();
-    let moments = draft.holdings().unwrap().moments;
-    let ticks = moments.iter().filter(|moment| moment.title.starts_with("tick"));
-    let of_stage = ticks.map(|moment| {
-        let mine =
-            moment.held.iter().find(|(ranks, _)| ranks.iter().any(|rank| rank.index() == stage));
-        mine.unwrap().1.kinds.get(&Kind::Activations).map_or(0, |amount| amount.bytes / 2)
-    });
-    of_stage.max().unwrap()
-}
-
-/// Stage 0 keeps only what it handed on, and the gradient that it is about to use: six
-/// and one with every forward first, and with one of each in turn no more than there
-/// are stages, and one.
-#[test]
-fn one_forward_and_one_backward_in_turn_keep_fewer_micro_batches() {
-    assert_eq!(most_kept(Order::ForwardsFirst, 0), 6 + 1);
-    assert_eq!(most_kept(Order::OneAndOne, 0), 4 + 1);
 }
 
 #[test]

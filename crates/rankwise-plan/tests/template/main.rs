@@ -2,6 +2,7 @@
 //! hold is what the papers say.
 
 mod layers;
+mod pipeline;
 mod training;
 
 use rankwise_plan::Plan;

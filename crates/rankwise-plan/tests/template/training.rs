@@ -201,6 +201,27 @@ fn the_wrong_axis_of_a_mesh_is_named() {
     let forgotten =
         changed(&hsdp, |steps| steps.retain(|step| !is(step, "all_reduce", "grad0_shard")));
     assert_eq!(wrongs(&forgotten).1, ["sub_group"]);
+    // Along the shards again, where it should be across the replicas: two blocks of one
+    // replica are mixed, and the other replica is left out.
+    let again = changed(&hsdp, |steps| {
+        find(steps, "all_reduce", "grad0_shard").over = Some(axis("shard"));
+    });
+    assert_eq!(wrongs(&again).1, ["extra", "extra", "missing", "missing"]);
+    // Replicas that nobody made equal.
+    let unequal =
+        changed(&hsdp, |steps| steps.retain(|step| !is(step, "broadcast", "param0_shard")));
+    assert_eq!(wrongs(&unequal), ("param0_shard".into(), vec!["wrong_owner", "other_origin"]));
+}
+
+/// Over two shards, whatever the replicas: 16Ψ/2 of Ψ = 3000, the shard being the master
+/// copy: 4 + 4 + 8 bytes of 1500 elements.
+#[test]
+fn replicas_divide_nothing() {
+    let hsdp = hybrid(&mixed(Ranks::flat(4), &[1000, 2000]));
+    let scattered = "gradient of layer 0 reduce-scattered";
+    assert_eq!(bytes(&hsdp, scattered), [6000, 6000, 12000, 0]);
+    let forward = "forward of layer 1: its parameters are gathered";
+    assert_eq!(bytes(&hsdp, forward), [6000 + 2 * 2000, 0, 12000, 0]);
 }
 
 #[test]

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::{Subcommand, ValueEnum};
 use rankwise_model::Dtype;
 use rankwise_plan::template::{
-    Average, Ddp, Draft, ExpertParallel, Fsdp, Hsdp, LinearPair, Optimizer, Order, Pipeline, Ranks,
-    Rule, SequenceParallel, Stage, TemplateError, TensorParallel, Training, Types, Zero,
+    Average, Ddp, Draft, ExpertParallel, Fsdp, Hsdp, LinearPair, Messages, Optimizer, Order,
+    Pipeline, Ranks, Rule, SequenceParallel, Stage, TemplateError, TensorParallel, Training, Types,
+    Zero,
 };
 
 use crate::unusable::Unusable;
@@ -183,6 +184,10 @@ pub(crate) struct PipelineArgs {
     #[arg(long, default_value = "1f1b")]
     order: OrderArg,
 
+    /// How the messages between stages are written down.
+    #[arg(long, default_value = "listed")]
+    messages: MessagesArg,
+
     #[command(flatten)]
     state: StateArgs,
 }
@@ -195,6 +200,19 @@ enum OrderArg {
     OneAndOne,
     /// Every forward, then every backward.
     Gpipe,
+}
+
+/// How the messages between stages are written down.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum MessagesArg {
+    /// One list of steps, in an order in which they can happen.
+    Listed,
+    /// A program for each rank: receive, compute, send, on one stream. With 1f1b that is
+    /// a deadlock, which `check` shows.
+    InTurn,
+    /// The same, but of two neighbours that are about to send to each other the odd stage
+    /// receives first.
+    Exchanged,
 }
 
 /// What updates the parameters.
@@ -244,6 +262,16 @@ fn axis(text: &str) -> Result<(String, u32), String> {
 }
 
 impl Scheme {
+    /// Shown below the schemes. A test runs them.
+    pub(crate) const EXAMPLES: &str = "\
+Examples:
+  rankwise template fsdp --ranks 8 --layers 1000,2000 --out plan.toml
+  rankwise template zero2 --ranks 8 --layers 1000,2000 --holdings
+  rankwise template hsdp --mesh replica=2,shard=4 --layers 1000 --reduce f32
+  rankwise template pipeline --ranks 4 --weights 1000 --activation 64 --micro-batches 8
+
+Each scheme has options of its own: `rankwise template pipeline --help`.";
+
     /// What all schemes are asked for.
     pub(crate) const fn common(&self) -> &CommonArgs {
         match self {
@@ -376,6 +404,11 @@ impl PipelineArgs {
             order: match self.order {
                 OrderArg::OneAndOne => Order::OneAndOne,
                 OrderArg::Gpipe => Order::ForwardsFirst,
+            },
+            messages: match self.messages {
+                MessagesArg::Listed => Messages::Listed,
+                MessagesArg::InTurn => Messages::InTurn,
+                MessagesArg::Exchanged => Messages::Exchanged,
             },
             param: self.state.param,
             grad: self.state.grad(),
