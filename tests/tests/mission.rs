@@ -68,7 +68,7 @@ fn held(plan: &Plan, proposal: &str, buffer: &str) -> [(Vec<String>, Vec<String>
     let numbers = Numbers::of(plan, &mut terms);
     [0, 1].map(|index| {
         let vector = evaluation.after.get(rank(index), buffer).unwrap();
-        let runs = vector.runs().iter().map(|run| terms.show_run(run)).collect();
+        let runs = vector.runs().map(|run| terms.show_run(&run)).collect();
         let values = numbers.values(&terms, vector);
         (runs, values.into_iter().map(|value| value.unwrap().to_string()).collect())
     })

@@ -93,8 +93,11 @@ impl View<'_> {
     pub(crate) fn table(&self, buffers: &[(String, Vec<Class>)]) -> Table {
         let mut table = Table::new(&["buffer", ">rank", "device", "positions", "holds", "values"]);
         for (buffer, classes) in buffers {
-            let rows = classes.iter().map(|class| class.ranks.len() * class.vector.runs().len());
-            if rows.sum::<usize>() <= self.detail.rows() {
+            let rows = classes.iter().map(|class| {
+                let runs = usize::try_from(class.vector.runs_at_most()).unwrap_or(usize::MAX);
+                runs.saturating_mul(class.ranks.len())
+            });
+            if rows.fold(0, usize::saturating_add) <= self.detail.rows() {
                 let mut one_by_one: Vec<(WorldRank, &Vector)> = classes
                     .iter()
                     .flat_map(|class| class.ranks.iter().map(|rank| (*rank, &*class.vector)))
@@ -125,17 +128,16 @@ impl View<'_> {
     fn rows(&self, table: &mut Table, buffer: &str, rank: WorldRank, vector: &Vector) {
         let device = self.plan.device_of(rank).unwrap_or_else(|| "-".into());
         let who = [buffer.to_owned(), rank.to_string(), device];
-        let runs = vector.runs();
-        if runs.is_empty() {
+        if vector.count() == 0 {
             table.row(who.into_iter().chain(["none", "(no elements)"].map(str::to_owned)));
             return;
         }
-        for (index, run) in runs.iter().take(self.detail.runs()).enumerate() {
+        for (index, run) in vector.runs().take(self.detail.runs()).enumerate() {
             let who = if index == 0 { who.clone() } else { Default::default() };
-            let what = [range(&run.positions), self.terms.show_run(run), self.values_text(run)];
+            let what = [range(&run.positions), self.terms.show_run(&run), self.values_text(&run)];
             table.row(who.into_iter().chain(what));
         }
-        let more = runs.len().saturating_sub(self.detail.runs());
+        let more = vector.runs().skip(self.detail.runs()).count();
         if more > 0 {
             let more = format!("… and {more} more runs, {} elements in all", vector.count());
             table.row(["", "", "", "", &more]);
@@ -154,13 +156,12 @@ impl View<'_> {
 
     /// A vector in one line: its values if all are known, else its terms.
     pub(crate) fn line(&self, vector: &Vector) -> String {
-        let shown = |run: &Run| match self.values_text(run) {
-            values if values.is_empty() => self.terms.show_run(run),
-            values => format!("{} = {values}", self.terms.show_run(run)),
+        let shown = |run: Run| match self.values_text(&run) {
+            values if values.is_empty() => self.terms.show_run(&run),
+            values => format!("{} = {values}", self.terms.show_run(&run)),
         };
-        let runs = vector.runs();
-        let mut texts: Vec<String> = runs.iter().take(self.detail.runs()).map(shown).collect();
-        let more = runs.len().saturating_sub(self.detail.runs());
+        let mut texts: Vec<String> = vector.runs().take(self.detail.runs()).map(shown).collect();
+        let more = vector.runs().skip(self.detail.runs()).count();
         if more > 0 {
             texts.push(format!("… and {more} more runs"));
         }
@@ -176,15 +177,15 @@ impl View<'_> {
 
     /// The same for machines.
     pub(crate) fn data(&self, buffer: &str, class: &Class) -> HeldData {
-        let runs = class.vector.runs();
+        let runs = || class.vector.runs();
         HeldData {
             buffer: buffer.to_owned(),
             ranks: class.ranks.iter().map(|rank| rank.index()).collect(),
             devices: class.ranks.iter().map(|rank| self.plan.device_of(*rank)).collect(),
             dtype: class.vector.dtype().name(),
             count: Wide(class.vector.count()),
-            runs: runs.iter().take(self.detail.runs()).map(|run| self.run_data(run)).collect(),
-            more_runs: runs.len().saturating_sub(self.detail.runs()),
+            runs: runs().take(self.detail.runs()).map(|run| self.run_data(&run)).collect(),
+            more_runs: runs().skip(self.detail.runs()).count(),
         }
     }
 

@@ -240,12 +240,9 @@ impl RankLayout {
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
     pub fn pieces(&self) -> impl Iterator<Item = Piece> + use<> {
-        let Self { layout, rank } = *self;
+        let layout = self.layout;
         let row = self.row();
-        let start = match row.start {
-            Start::Zero => 0,
-            Start::OwnBlock => layout.blocks(rank.index()),
-        };
+        let start = self.start();
         let whole = |source| (0..layout.count, source);
         let one = match (row.reads, layout.operation) {
             (Reads::FoldOfAll, _) => Some(whole(Source::EveryRank)),
@@ -254,8 +251,10 @@ impl RankLayout {
             (Reads::EachInTurn, _) => None,
         };
         let promised = self.has_output() && layout.count > 0;
-        let each = (promised && matches!(row.reads, Reads::EachInTurn))
-            .then(|| layout.ranks.ranks().map(move |q| (layout.block_of(q), Source::Rank(q))))
+        let each = self
+            .part_of_each()
+            .filter(|_| promised)
+            .map(|_| layout.ranks.ranks().map(move |q| (layout.block_of(q), Source::Rank(q))))
             .into_iter()
             .flatten();
         one.filter(|_| promised).into_iter().chain(each).map(move |(output, source)| Piece {
@@ -263,6 +262,32 @@ impl RankLayout {
             source,
             start,
         })
+    }
+
+    /// The part of every rank's input that this rank's output is made of, where the
+    /// output is that part of each in rank order: [`pieces`](Self::pieces) in closed
+    /// form. `None` for outputs of another kind, and where none is promised.
+    ///
+    /// ```
+    /// use rankwise_model::{GroupSize, Layout, Operation};
+    ///
+    /// let three = GroupSize::new(3).unwrap();
+    /// let at_1 = Layout::new(Operation::AllToAll, three, 4)?.at(three.rank(1).unwrap())?;
+    /// assert_eq!(at_1.part_of_each(), Some(4..8));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn part_of_each(&self) -> Option<Range<u64>> {
+        let in_turn = self.has_output() && matches!(self.row().reads, Reads::EachInTurn);
+        let start = self.start();
+        in_turn.then(|| start..start.saturating_add(self.layout.count))
+    }
+
+    /// Where in its sources the output starts to be read.
+    fn start(&self) -> u64 {
+        match self.row().start {
+            Start::Zero => 0,
+            Start::OwnBlock => self.layout.blocks(self.rank.index()),
+        }
     }
 
     /// The in-place relation, if the operation has one and this rank has both sides.

@@ -119,7 +119,7 @@ pub struct Write {
     /// Whose.
     pub rank: WorldRank,
     /// Its name.
-    pub buffer: String,
+    pub buffer: Arc<str>,
     /// What it holds now.
     pub vector: Arc<Vector>,
 }

@@ -20,7 +20,7 @@ use crate::plan::{Plan, Proposal};
 use crate::relabel::relabel;
 use crate::term::Terms;
 use crate::values::Values;
-use crate::vector::{Content, Run, Vector};
+use crate::vector::{Content, Vector};
 use crate::wrong::{History, Permutation};
 use folds::Folded;
 use laws::Case;
@@ -245,7 +245,7 @@ impl<'a> Expected<'a> {
             }
             let values = numbers.values(terms, held);
             let promised: u64 =
-                held.runs().iter().filter(|run| !run.is_gap()).map(Run::count).sum();
+                held.runs().filter(|run| !run.is_gap()).map(|run| run.count()).sum();
             let known = values.iter().filter(|value| value.is_some()).count();
             if u64::try_from(known) != Ok(promised) {
                 return Err(JudgeError::NoValues { buffer: name });

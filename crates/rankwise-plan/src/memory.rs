@@ -1,7 +1,7 @@
 //! What every rank holds at one moment: the buffers and their vectors.
 
 use alloc::collections::BTreeMap;
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -12,10 +12,37 @@ use crate::plan::{Attachment, Counts, Input, Plan};
 use crate::term::{InputIdentity, Origin, Terms};
 use crate::vector::{Content, Vector};
 
-/// The buffers of every rank.
+/// The buffers of every rank. A copy shares what is not written afterwards.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    ranks: Vec<BTreeMap<String, Arc<Vector>>>,
+    world: World,
+    buffers: Vec<Arc<Column>>,
+    /// By name: the place in `buffers`.
+    names: Arc<BTreeMap<Arc<str>, usize>>,
+    /// The place of the buffer written last: many ranks write it in turn.
+    last: usize,
+}
+
+/// One buffer, as each rank has it.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    name: Arc<str>,
+    /// By rank.
+    held: Vec<Option<Arc<Vector>>>,
+}
+
+impl Column {
+    /// What `rank` holds, if it has this buffer.
+    pub(crate) fn get(&self, rank: WorldRank) -> Option<&Arc<Vector>> {
+        self.held.get(usize::try_from(rank.index()).ok()?)?.as_ref()
+    }
+
+    fn put(&mut self, rank: WorldRank, vector: Arc<Vector>) {
+        let index = usize::try_from(rank.index()).ok();
+        if let Some(held) = index.and_then(|index| self.held.get_mut(index)) {
+            *held = Some(vector);
+        }
+    }
 }
 
 impl Memory {
@@ -23,34 +50,69 @@ impl Memory {
     pub fn of_inputs(plan: &Plan, terms: &mut Terms) -> Self {
         let world = World::new(plan.world);
         let origins = Origins::of(plan);
-        let mut ranks: Vec<_> = world.ranks().map(|_| BTreeMap::new()).collect();
+        let names = Arc::new(BTreeMap::new());
+        let mut memory = Self { world, buffers: Vec::new(), names, last: usize::MAX };
         for input in plan.inputs.values() {
             let id = terms.input(&identity(input, &origins));
-            for (rank, buffers) in world.ranks().zip(&mut ranks) {
+            for rank in world.ranks() {
                 let atom = terms.atom(id, origins.of_contribution(input, rank));
                 let held = Vector::of(input.dtype, input.counts.on(rank), Content::Term(atom));
-                buffers.insert(input.name.clone(), Arc::new(held));
+                memory.put(rank, &input.name, Arc::new(held));
             }
         }
-        Self { ranks }
+        memory
     }
 
     /// What `rank` holds in `buffer`, if it has one of that name.
     pub fn get(&self, rank: WorldRank, buffer: &str) -> Option<&Arc<Vector>> {
-        self.buffers(rank)?.get(buffer)
+        self.column(buffer)?.get(rank)
     }
 
-    /// Every buffer of `rank`, by name; `None` for a rank of another world.
-    pub fn buffers(&self, rank: WorldRank) -> Option<&BTreeMap<String, Arc<Vector>>> {
-        self.ranks.get(usize::try_from(rank.index()).ok()?)
+    /// Every buffer of `rank`, by name; none for a rank of another world.
+    pub fn buffers(&self, rank: WorldRank) -> impl Iterator<Item = (&str, &Arc<Vector>)> {
+        self.names
+            .iter()
+            .filter_map(move |(name, index)| Some((&**name, self.buffers.get(*index)?.get(rank)?)))
     }
 
-    /// Puts a vector into a buffer of `rank`, in place of what was there.
-    pub(crate) fn put(&mut self, rank: WorldRank, buffer: &str, vector: Arc<Vector>) {
-        let index = usize::try_from(rank.index()).ok();
-        if let Some(buffers) = index.and_then(|index| self.ranks.get_mut(index)) {
-            buffers.insert(buffer.to_string(), vector);
+    /// Where the buffer of that name is kept, if any rank has it.
+    pub(crate) fn place(&self, buffer: &str) -> Option<usize> {
+        self.names.get(buffer).copied()
+    }
+
+    /// What `rank` holds in the buffer kept there.
+    pub(crate) fn at(&self, place: usize, rank: WorldRank) -> Option<&Arc<Vector>> {
+        self.buffers.get(place)?.get(rank)
+    }
+
+    /// The buffer of that name, if any rank has it.
+    pub(crate) fn column(&self, buffer: &str) -> Option<&Column> {
+        self.buffers.get(*self.names.get(buffer)?).map(AsRef::as_ref)
+    }
+
+    /// Puts a vector into a buffer of `rank`, in place of what was there; its name,
+    /// shared.
+    pub(crate) fn put(&mut self, rank: WorldRank, buffer: &str, vector: Arc<Vector>) -> Arc<str> {
+        if self.buffers.get(self.last).is_none_or(|last| &*last.name != buffer) {
+            self.last = self.names.get(buffer).copied().unwrap_or_else(|| self.declared(buffer));
         }
+        match self.buffers.get_mut(self.last) {
+            Some(column) => {
+                let column = Arc::make_mut(column);
+                column.put(rank, vector);
+                Arc::clone(&column.name)
+            }
+            // `last` is a place that has just been looked up or made.
+            None => Arc::from(buffer),
+        }
+    }
+
+    fn declared(&mut self, buffer: &str) -> usize {
+        let (index, name) = (self.buffers.len(), Arc::<str>::from(buffer));
+        let held = self.world.ranks().map(|_| None).collect();
+        Arc::make_mut(&mut self.names).insert(Arc::clone(&name), index);
+        self.buffers.push(Arc::new(Column { name, held }));
+        index
     }
 }
 

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use rankwise_topology::WorldRank;
 
 use crate::evaluate::Evaluation;
-use crate::memory::Memory;
+use crate::memory::{Column, Memory};
 use crate::plan::{Plan, Proposal};
 use crate::vector::Vector;
 
@@ -21,10 +21,15 @@ impl Proposal {
         rank: WorldRank,
         public: &str,
     ) -> Option<&'m Arc<Vector>> {
+        self.held_by_all(memory, public)?.get(rank)
+    }
+
+    /// The same for every rank: looked up once.
+    pub(crate) fn held_by_all<'m>(&self, memory: &'m Memory, public: &str) -> Option<&'m Column> {
         match self.renames.iter().find(|(_, name)| *name == public) {
-            Some((actual, _)) => memory.get(rank, actual),
+            Some((actual, _)) => memory.column(actual),
             None if self.renames.contains_key(public) => None,
-            None => memory.get(rank, public),
+            None => memory.column(public),
         }
     }
 
@@ -66,7 +71,10 @@ impl Evaluated<'_> {
     /// The buffers that the proposal's steps write, by public name.
     pub(crate) fn written(&self) -> BTreeSet<String> {
         let writes = self.evaluation.steps.iter().flat_map(|step| &step.writes);
-        writes.map(|write| self.proposal.public_name(&write.buffer).to_string()).collect()
+        let mut names: Vec<&str> = writes.map(|write| &*write.buffer).collect();
+        // The ranks of one step write the same buffers.
+        names.dedup();
+        names.into_iter().map(|name| self.proposal.public_name(name).to_string()).collect()
     }
 }
 

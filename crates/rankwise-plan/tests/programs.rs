@@ -40,7 +40,7 @@ fn answer(text: &str) -> NeedsAnswer {
 fn held(evaluation: &Evaluation, terms: &Terms, rank: u32, buffer: &str) -> Vec<String> {
     let world = rankwise_topology::World::new(rankwise_model::GroupSize::new(4).unwrap());
     let vector = evaluation.after.get(world.rank(rank).unwrap(), buffer).unwrap();
-    vector.runs().iter().map(|run| terms.show_run(run)).collect()
+    vector.runs().map(|run| terms.show_run(&run)).collect()
 }
 
 /// A program of each of two ranks, from its steps.

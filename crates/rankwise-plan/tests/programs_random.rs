@@ -160,8 +160,8 @@ fn state(text: &str) -> (Vec<String>, Evaluation) {
     let (plan, evaluation, terms) = evaluated(text);
     let mut lines = Vec::new();
     for rank in World::new(plan.world).ranks() {
-        for (name, vector) in evaluation.after.buffers(rank).unwrap() {
-            let runs: Vec<String> = vector.runs().iter().map(|run| terms.show_run(run)).collect();
+        for (name, vector) in evaluation.after.buffers(rank) {
+            let runs: Vec<String> = vector.runs().map(|run| terms.show_run(&run)).collect();
             lines.push(format!("{rank} {name} {}", runs.join(" ")));
         }
     }

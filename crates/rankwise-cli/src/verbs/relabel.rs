@@ -184,7 +184,7 @@ impl Relabelled<'_> {
     fn buffers(&self) -> Vec<&str> {
         let mut buffers: Vec<&str> = Vec::new();
         for write in self.before.evaluation.steps.iter().flat_map(|step| &step.writes) {
-            if !buffers.contains(&write.buffer.as_str()) {
+            if !buffers.contains(&&*write.buffer) {
                 buffers.push(&write.buffer);
             }
         }

@@ -19,7 +19,7 @@ use super::{At, Call, Machine, Turn};
 use crate::error::{Fault, PlanError};
 use crate::plan::{CollectiveStep, Elsewhere};
 use crate::term::{Factor, Placed, Terms};
-use crate::vector::{Content, Gap, Vector, side_by_side};
+use crate::vector::{Content, Family, Gap, Vector, side_by_side};
 
 impl Machine<'_> {
     pub(super) fn collective(&mut self, calls: &Calls<'_>, group: &Group) -> Result<(), PlanError> {
@@ -29,7 +29,9 @@ impl Machine<'_> {
         let inputs = self.inputs(calls, operation, group)?;
         let Inputs { layout, dtype, vectors } = inputs;
         let scalars = scalars(at, call, dtype, group.size())?;
-        let build = Build { at, dtype, vectors: &vectors };
+        let moves = !operation.kind().reduces() && vectors.iter().all(Option::is_some);
+        let family = moves.then(|| Family::of(vectors.iter().filter_map(Option::as_deref)));
+        let build = Build { at, dtype, vectors: &vectors, family: family.flatten() };
         let folded = operation.kind().reduces().then(|| {
             let ranks = group.size();
             let mut folds = Folds { terms: &mut *self.terms, scalars: &scalars, ranks };
@@ -51,7 +53,7 @@ impl Machine<'_> {
                 Some(vector) => vector,
                 None => {
                     let made = build.output(&rank, folded.as_ref())?;
-                    if !self.terms.spend(made.runs().len()) {
+                    if !self.terms.spend(made.entries_kept()) {
                         return Err(at.too_much_work());
                     }
                     Arc::new(made)
@@ -103,6 +105,8 @@ impl Machine<'_> {
         let unit = layout(at, operation, group.size(), 1)?;
         let mut agreed: Option<(u64, Dtype, WorldRank)> = None;
         let mut buffers = Vec::new();
+        // Most members read a buffer of one name: it is looked up once.
+        let mut column: Option<(&str, Option<usize>)> = None;
         for rank in unit.each() {
             let Some(world_rank) = group.world_rank(rank.rank()) else { continue };
             if !rank.has_input() {
@@ -111,7 +115,18 @@ impl Machine<'_> {
             }
             let Member { at, call } = calls.of(rank.rank());
             let at = &at;
-            let buffer = self.read(at, world_rank, &call.send)?;
+            let name = call.send.buffer.as_str();
+            let place = match column {
+                Some((last, place)) if last == name => place,
+                _ => self.memory.place(name),
+            };
+            column = Some((name, place));
+            let is_plain = at.part.is_none() && call.send.positions.is_none();
+            let held = place.filter(|_| is_plain);
+            let buffer = match held.and_then(|place| self.memory.at(place, world_rank)) {
+                Some(buffer) => Arc::clone(buffer),
+                None => self.read(at, world_rank, &call.send)?,
+            };
             let count = count_of(at, call, &rank, world_rank, &buffer)?;
             let dtype = buffer.dtype();
             match agreed {
@@ -310,6 +325,8 @@ struct Build<'a> {
     dtype: Dtype,
     /// By rank of the group; `None` where no input is read.
     vectors: &'a [Option<Arc<Vector>>],
+    /// The inputs in closed form, where they are moved and have one.
+    family: Option<Family>,
 }
 
 impl Build<'_> {
@@ -333,6 +350,10 @@ impl Build<'_> {
     }
 
     fn output(&self, rank: &RankLayout, folded: Option<&Vector>) -> Result<Vector, PlanError> {
+        let closed = self.family.as_ref().zip(rank.part_of_each());
+        if let Some(output) = closed.and_then(|(family, part)| family.in_turn(part)) {
+            return Ok(output);
+        }
         let mut output = Vector::empty(self.dtype);
         for piece in rank.pieces() {
             let length = piece.output.end.saturating_sub(piece.output.start);

@@ -185,7 +185,7 @@ impl Machine<'_> {
                 let found = format!("{} + {} elements", whole.count(), buffer.count());
                 return Err(at.error(Fault::Overflow, None, found, "a length below 2^64"));
             }
-            if !self.terms.spend(buffer.runs().len()) {
+            if !self.terms.spend(buffer.entries_kept()) {
                 return Err(at.too_much_work());
             }
             whole.extend(&buffer);
@@ -218,6 +218,9 @@ impl Machine<'_> {
         let buffers: Vec<&Vector> = buffers.iter().map(AsRef::as_ref).collect();
         let mut result = Vector::empty(first.dtype());
         for (positions, contents) in side_by_side(&buffers) {
+            if !folds.terms.spend(contents.len()) {
+                return Err(at.too_much_work());
+            }
             let content = folds.fold(reduction, first.dtype(), place, at.index, &contents);
             result.push(positions.end.saturating_sub(positions.start), content);
         }

@@ -12,6 +12,7 @@ use super::{At, Machine, Write};
 use crate::error::{Fault, PlanError};
 use crate::limits::TERM_DEPTH;
 use crate::plan::{Act, CollectiveStep, GroupStep, Operand};
+use crate::term::TermId;
 use crate::vector::{Content, Gap, Vector};
 
 /// The last vector that was cut out of one and the last that was put into one: ranks
@@ -88,7 +89,7 @@ impl Machine<'_> {
         }
         let part =
             buffer.slice(positions.clone()).ok_or_else(|| past_end(at, rank, from, &buffer))?;
-        if !self.terms.spend(part.runs().len()) {
+        if !self.terms.spend(part.entries_kept()) {
             return Err(at.too_much_work());
         }
         let part = Arc::new(part);
@@ -104,8 +105,7 @@ impl Machine<'_> {
         operand: &Operand,
     ) -> Result<Arc<Vector>, PlanError> {
         self.memory.get(rank, &operand.buffer).cloned().ok_or_else(|| {
-            let has: Vec<_> = self.memory.buffers(rank).into_iter().flatten().collect();
-            let names: Vec<_> = has.iter().map(|(name, _)| name.as_str()).collect();
+            let names: Vec<_> = self.memory.buffers(rank).map(|(name, _)| name).collect();
             at.error(
                 Fault::UnknownName,
                 None,
@@ -128,14 +128,7 @@ impl Machine<'_> {
     ) -> Result<(), PlanError> {
         let positions = into.positions.clone().unwrap_or(0..u64::MAX);
         self.touches(at, rank, &into.buffer, positions, super::concurrent::How::Writes)?;
-        // Readers of one call share a vector: it is looked through once.
-        let seen = self.last_written.as_ref().is_some_and(|last| Arc::ptr_eq(last, &vector));
-        let runs = if seen { &[] } else { vector.runs() };
-        let depth = runs.iter().map(|run| match run.content {
-            Content::Term(placed) => self.terms.depth(placed.term),
-            Content::Gap(_) => 0,
-        });
-        let deepest = depth.max().unwrap_or(0);
+        let deepest = self.deepest(at, &vector)?;
         if deepest > TERM_DEPTH {
             return Err(at.error(
                 Fault::Limit,
@@ -146,11 +139,37 @@ impl Machine<'_> {
         }
         self.last_written = Some(Arc::clone(&vector));
         let vector = self.with(at, rank, into, vector)?;
-        self.memory.put(rank, &into.buffer, Arc::clone(&vector));
+        let buffer = self.memory.put(rank, &into.buffer, Arc::clone(&vector));
         if let Some(record) = self.records.get_mut(at.index) {
-            record.writes.push(Write { rank, buffer: into.buffer.clone(), vector });
+            record.writes.push(Write { rank, buffer, vector });
         }
         Ok(())
+    }
+
+    /// The depth of the deepest term of a vector. Readers of one call share a vector, or
+    /// its terms: those are looked through once.
+    fn deepest(&mut self, at: &At<'_>, vector: &Arc<Vector>) -> Result<u32, PlanError> {
+        let last = self.last_written.as_ref();
+        if last.is_some_and(|last| Arc::ptr_eq(last, vector)) {
+            return Ok(0);
+        }
+        let known = |list: &[TermId]| {
+            let last = last.and_then(|last| last.term_lists().next());
+            last.is_some_and(|last| core::ptr::eq(last, list))
+        };
+        let mut deepest = 0;
+        for list in vector.term_lists() {
+            if list.len() > 1 {
+                if known(list) {
+                    continue;
+                }
+                if !self.terms.spend(list.len()) {
+                    return Err(at.too_much_work());
+                }
+            }
+            deepest = list.iter().map(|term| self.terms.depth(*term)).fold(deepest, u32::max);
+        }
+        Ok(deepest)
     }
 
     /// The buffer with `piece` at the positions of `into`.
@@ -184,7 +203,7 @@ impl Machine<'_> {
         }
         let after = buffer.replaced(positions.start, &piece);
         let after = Arc::new(after.ok_or_else(|| past_end(at, rank, into, &buffer))?);
-        if !self.terms.spend(after.runs().len()) {
+        if !self.terms.spend(after.entries_kept()) {
             return Err(at.too_much_work());
         }
         let put = Put { before: buffer, start: positions.start, piece, after: Arc::clone(&after) };

@@ -153,14 +153,14 @@ impl Case<'_> {
 
     /// The right blocks in another order. Blocks are the runs, if they are alike.
     fn permuted(&self) -> Option<Wrong> {
-        let runs = self.want.vector.runs();
+        let runs: Vec<Run> = self.want.vector.runs().collect();
         let length = runs.first().map(Run::count)?;
         if runs.len() < 2 || runs.iter().any(|run| run.count() != length) {
             return None;
         }
-        let mut unused: Vec<(u32, &Run)> = (0..).zip(runs).collect();
+        let mut unused: Vec<(u32, &Run)> = (0..).zip(&runs).collect();
         let mut order = Vec::new();
-        for place in runs {
+        for place in &runs {
             let index = unused.iter().position(|(_, block)| {
                 (0..length).all(|offset| {
                     let at = |run: &Run| run.positions.start.saturating_add(offset);
@@ -197,8 +197,8 @@ impl Case<'_> {
     /// Whether what was found is what a vector stands for; it must stand for values.
     fn fits(&self, terms: &Terms, numbers: &Numbers<'_>, vector: &Vector) -> bool {
         (vector.dtype(), vector.count()) == (self.values.dtype(), self.values.count())
-            && vector.runs().iter().all(|run| match run.content {
-                Content::Term(placed) => self.holds(terms, numbers, run, placed),
+            && vector.runs().all(|run| match run.content {
+                Content::Term(placed) => self.holds(terms, numbers, &run, placed),
                 Content::Gap(_) => false,
             })
     }
@@ -242,7 +242,7 @@ impl Case<'_> {
             let found: Vec<Wrong> = folded
                 .candidates(terms, placed, self.rank, run.count())
                 .into_iter()
-                .filter(|(candidate, _)| self.holds(terms, numbers, run, *candidate))
+                .filter(|(candidate, _)| self.holds(terms, numbers, &run, *candidate))
                 .map(|(_, wrong)| wrong)
                 .collect();
             laws = Some(match laws {

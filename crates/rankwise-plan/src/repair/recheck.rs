@@ -149,7 +149,7 @@ impl<'a> Bench<'a> {
     pub(super) fn fresh(&self, stem: &str) -> String {
         let mut taken: BTreeSet<&str> = self.plan.inputs.keys().map(String::as_str).collect();
         for record in &self.evaluation.steps {
-            taken.extend(record.writes.iter().map(|write| write.buffer.as_str()));
+            taken.extend(record.writes.iter().map(|write| &*write.buffer));
         }
         let mut name = stem.to_string();
         while taken.contains(name.as_str()) {

@@ -91,7 +91,7 @@ impl<'a> History<'a> {
 
     /// Every buffer of `rank`: the inputs, then whatever was written, in order.
     pub(crate) fn versions(&self, rank: WorldRank) -> Vec<Version<'a>> {
-        let inputs = self.evaluation.before.buffers(rank).into_iter().flatten();
+        let inputs = self.evaluation.before.buffers(rank);
         let mut versions: Vec<Version<'a>> =
             inputs.map(|(buffer, vector)| Version { buffer, since: None, vector }).collect();
         for (step, record) in self.evaluation.steps.iter().enumerate() {
@@ -132,7 +132,7 @@ impl<'a> History<'a> {
             let versions = self.versions(from);
             let mut before = versions.iter().rev().filter(|version| version.since < Some(step));
             let held = before.find(|version| version.buffer == buffer)?;
-            held.vector.runs().iter().find_map(|run| match run.content {
+            held.vector.runs().find_map(|run| match run.content {
                 Content::Gap(why) => Some((from, buffer.to_string(), run.positions.clone(), why)),
                 Content::Term(_) => None,
             })

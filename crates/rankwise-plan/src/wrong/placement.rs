@@ -20,7 +20,7 @@ const MOST_BLOCKS: u64 = 1 << 16;
 
 /// Needs with more runs than this, on all ranks together, are not looked through for
 /// the owners of what is found.
-const MOST_RUNS: usize = 1 << 20;
+const MOST_RUNS: u64 = 1 << 20;
 
 /// A list of numbers, by place: which block, or whose value, is there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,10 +122,10 @@ pub(crate) fn reordered(terms: &Terms, found: &Vector, needed: &Vector) -> Optio
 }
 
 fn rotated(terms: &Terms, found: &Vector, needed: &Vector) -> Option<Wrong> {
-    let first = form_of(terms, found.runs().first()?.content)?;
+    let first = form_of(terms, found.runs().next()?.content)?;
     let count = needed.count();
     // Where the first value belongs.
-    let starts = needed.runs().iter().filter_map(|run| {
+    let starts = needed.runs().filter_map(|run| {
         let wanted = form_of(terms, run.content)?;
         let by = (wanted.form == first.form).then(|| first.at.checked_sub(wanted.at)).flatten()?;
         (by < run.count()).then(|| run.positions.start.saturating_add(by))
@@ -141,7 +141,7 @@ fn rotated(terms: &Terms, found: &Vector, needed: &Vector) -> Option<Wrong> {
 
 fn permuted(terms: &Terms, found: &Vector, needed: &Vector) -> Option<Wrong> {
     let count = needed.count();
-    let ends = found.runs().iter().chain(needed.runs()).map(|run| run.positions.end);
+    let ends = found.runs().chain(needed.runs()).map(|run| run.positions.end);
     let block = ends.fold(count, gcd);
     let blocks = count.checked_div(block).filter(|blocks| (2..=MOST_BLOCKS).contains(blocks))?;
     let cut = |vector: &Vector| -> Option<Vec<PlacedForm>> {
@@ -215,11 +215,11 @@ pub(crate) fn owners(
     claims: &[Claim],
     rank: WorldRank,
 ) -> Option<Wrong> {
-    let runs = |vector: &Vector| vector.runs().len();
-    let all: usize = claims
+    let runs = Vector::runs_at_most;
+    let all: u64 = claims
         .iter()
         .map(|claim| runs(&claim.needed).saturating_add(claim.held.as_deref().map_or(0, runs)))
-        .fold(0, usize::saturating_add);
+        .fold(0, u64::saturating_add);
     if all > MOST_RUNS {
         return None;
     }

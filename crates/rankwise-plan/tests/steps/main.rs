@@ -49,7 +49,7 @@ impl Done {
     fn held(&self, rank: u32, buffer: &str) -> Vec<String> {
         let rank = World::new(self.plan.world).rank(rank).unwrap();
         let vector = self.evaluation.after.get(rank, buffer).unwrap();
-        vector.runs().iter().map(|run| self.terms.show_run(run)).collect()
+        vector.runs().map(|run| self.terms.show_run(&run)).collect()
     }
 }
 
