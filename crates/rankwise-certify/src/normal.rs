@@ -167,6 +167,13 @@ impl Normals {
                 _ => _ = all.insert(*value),
             }
         }
+        // What no value of the type is beyond changes nothing.
+        if let Some(neutral) = dtype.bound(how) {
+            let neutral = self.constant(dtype, neutral)?;
+            if all.len() > 1 {
+                all.remove(&neutral);
+            }
+        }
         if let (1, Some(only)) = (all.len(), all.first()) {
             return Ok(*only);
         }

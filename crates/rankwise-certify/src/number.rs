@@ -6,6 +6,7 @@ use num_bigint::{BigInt, Sign};
 use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 
+use crate::format::How;
 use crate::limits::{NUMBER_BITS, NUMBER_CHARACTERS};
 
 /// An exact value.
@@ -137,6 +138,20 @@ impl Dtype {
         let low = value.to_integer() % &modulus;
         let low = if low.sign() == Sign::Minus { low + modulus } else { low };
         Some(Number::from_integer(low))
+    }
+
+    /// Of integers: the value that changes no largest (or smallest) one.
+    pub(crate) fn bound(self, how: How) -> Option<Number> {
+        let Kind::Integer { bits, signed } = self.kind() else { return None };
+        let half = BigInt::one() << bits.saturating_sub(1);
+        let bound = match (how, signed) {
+            (How::Max, true) => -half,
+            (How::Max, false) => BigInt::zero(),
+            (How::Min, true) => half - BigInt::one(),
+            (How::Min, false) => (half << 1_u32) - BigInt::one(),
+            (How::Sum | How::Prod, _) => return None,
+        };
+        Some(Number::from_integer(bound))
     }
 
     /// Whether the type has this very value.

@@ -51,10 +51,15 @@ impl Rounding {
         Self { again: self.again.max(other.again), other_way: self.other_way.max(other.other_way) }
     }
 
-    /// Combined, so many of them.
-    pub(crate) fn folded(self, how: How, parts: usize, dtype: Dtype) -> Self {
+    /// Combined, so many of them, with a constant among them or not.
+    pub(crate) fn folded(self, how: How, parts: usize, constant: bool, dtype: Dtype) -> Self {
         if !dtype.is_float() {
             return self;
+        }
+        // What is added to a constant may be -0, and lose its sign.
+        if constant {
+            return self
+                .and(Self { again: Sense::BitsGivenFoldOrder, other_way: Sense::OverTheReals });
         }
         // A sum of two numbers that nothing rounded has one result.
         let in_order =

@@ -7,6 +7,8 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use num_traits::{Signed, Zero};
+
 use crate::definition::Op;
 use crate::distinct::Distinct;
 use crate::format::{Attached, How, Origin};
@@ -242,6 +244,9 @@ impl Terms {
         if parts.len() == 1 {
             return Ok(*first);
         }
+        if self.settles(how, parts) {
+            return Ok(*first);
+        }
         let moving = |part: &&Placed| !self.is_fixed(part.term);
         let base = parts.iter().filter(moving).map(|part| part.at).min().unwrap_or(0);
         let mut relative = Vec::with_capacity(parts.len());
@@ -266,8 +271,31 @@ impl Terms {
             How::Prod => self.normals.product(dtype, &values)?,
             How::Max | How::Min => self.normals.extreme(dtype, how, &values)?,
         };
-        let rounding = rounding.folded(how, parts.len(), dtype);
+        let constant = parts.iter().any(|part| self.is_constant(part.term).is_some());
+        let rounding = rounding.folded(how, parts.len(), constant, dtype);
         self.store(Term::Fold { how, parts: relative }, dtype, base, normal, rounding)
+    }
+
+    /// Whether it is one constant that, combined with itself, is itself: 0 added up.
+    fn settles(&self, how: How, parts: &[Placed]) -> bool {
+        let Some((dtype, value)) = parts.first().and_then(|part| self.is_constant(part.term))
+        else {
+            return false;
+        };
+        let twice = match how {
+            How::Sum => dtype.wrapped(value + value),
+            How::Prod => number::product(value, value).and_then(|twice| dtype.wrapped(twice)),
+            How::Max | How::Min => Some(value.clone()),
+        };
+        let first = parts.first().map(|part| part.term);
+        twice.as_ref() == Some(value) && parts.iter().all(|part| Some(part.term) == first)
+    }
+
+    fn is_constant(&self, term: usize) -> Option<(Dtype, &Number)> {
+        match self.get(term)? {
+            Term::Constant { dtype, value } => Some((*dtype, value)),
+            _ => None,
+        }
     }
 
     /// Times 1/n, as a float average does.
@@ -303,6 +331,14 @@ impl Terms {
     ) -> Result<Placed, NoTerm> {
         let entry = self.entry(of.term).ok_or(UNKNOWN)?;
         let (dtype, value) = (entry.dtype, entry.normal);
+        if !dtype.is_float() && !by.is_integer() {
+            return Err(NoTerm::Why("a fraction among integers"));
+        }
+        // Zero stays zero, to the bit.
+        if self.is_constant(of.term).is_some_and(|(_, value)| value.is_zero()) && !by.is_negative()
+        {
+            return Ok(of);
+        }
         let rounding = entry.rounding.multiplied(exact, dtype);
         let digits = (number::bits(by) / 64).saturating_add(1);
         self.spend(self.normals.cost(value).saturating_mul(digits))?;
@@ -317,6 +353,10 @@ impl Terms {
         if by == 0 || dtype.is_float() {
             return Err(NoTerm::Why("a truncating division by 0, or of floats"));
         }
+        if let Some((_, value)) = self.is_constant(of.term) {
+            let value = (value / Number::from_integer(by.into())).trunc();
+            return self.constant(dtype, value);
+        }
         let normal = self.normals.quotient(dtype, entry.normal, by)?;
         self.store(Term::Divide { of: of.term, by }, dtype, of.at, normal, rounding)
     }
@@ -328,6 +368,16 @@ impl Terms {
             return Ok(of);
         }
         let rounding = entry.rounding.converted();
+        if let Some((from, value)) = self.is_constant(of.term) {
+            let converted = match (from.is_float(), to.is_float()) {
+                (_, true) => to.nearest(value),
+                (false, false) => to.wrapped(value.clone()),
+                (true, false) => Some(value.clone()).filter(|value| to.has(value)),
+            };
+            if let Some(converted) = converted {
+                return self.constant(to, converted);
+            }
+        }
         let normal = self.normals.cast(entry.normal, to)?;
         self.store(Term::Cast { of: of.term, to }, to, of.at, normal, rounding)
     }

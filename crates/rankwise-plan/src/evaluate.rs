@@ -38,7 +38,7 @@ use view::Shared;
 
 pub(crate) use collective::{Folds, operation, parse_scalars};
 pub(crate) use local::factor;
-pub(crate) use tensor::{Cut, Tensor};
+pub(crate) use tensor::{Cut, Piece, Tensor};
 
 /// What a step without `over` is over, in words.
 const THE_WORLD: &str = "the world";
@@ -78,18 +78,45 @@ impl Evaluation {
 pub enum Turn {
     /// A collective in one group.
     Collective {
-        /// The step that all members were at, or that of each, in rank order.
-        steps: Vec<usize>,
+        /// What all members were at, or each of them, in rank order.
+        done: Vec<Done>,
         /// Who did what, at which size.
         call: Call,
     },
-    /// One side of a message, or a local act.
-    Alone {
+    /// One side of a message.
+    Message {
         /// Whose.
         rank: WorldRank,
-        /// The step.
-        step: usize,
+        /// Which.
+        done: Done,
     },
+    /// A local act.
+    Local {
+        /// Whose.
+        rank: WorldRank,
+        /// Which.
+        done: Done,
+        /// The element type of what it made.
+        dtype: Dtype,
+        /// How many elements it read first: of its only buffer, or of the first.
+        read: u64,
+    },
+}
+
+/// An act of a proposal: a step, or one of those that a group is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Done {
+    /// Which step.
+    pub step: usize,
+    /// Which of its acts, as [`Act::each`] counts them; 0 where it is no group.
+    pub act: usize,
+}
+
+impl Proposal {
+    /// The act that was done.
+    pub fn act(&self, done: Done) -> Option<&Act> {
+        self.steps.get(done.step)?.act.each().nth(done.act)
+    }
 }
 
 /// What one step did.
@@ -167,6 +194,8 @@ struct Instance<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct At<'a> {
     index: usize,
+    /// Which act of the step.
+    act: usize,
     /// Which part of a group.
     part: Option<usize>,
     pub(crate) step: &'a Step,
@@ -192,7 +221,7 @@ impl Who {
 impl<'a> At<'a> {
     /// A step of a proposal; `None` if it has fewer.
     pub(crate) fn of(proposal: &'a Proposal, index: usize) -> Option<Self> {
-        Some(Self { index, part: None, step: proposal.steps.get(index)?, proposal })
+        Some(Self { index, act: 0, part: None, step: proposal.steps.get(index)?, proposal })
     }
 
     /// The group of a partition that a rank is in, and as which rank of it.
@@ -211,6 +240,10 @@ impl<'a> At<'a> {
 }
 
 impl At<'_> {
+    const fn done(&self) -> Done {
+        Done { step: self.index, act: self.act }
+    }
+
     fn too_much_work(&self) -> PlanError {
         self.error(
             Fault::Limit,
@@ -282,14 +315,16 @@ impl<'a> Machine<'a> {
             let proposal = self.proposal;
             match &step.act {
                 Act::Group(group) => {
-                    for step in &group.opens {
-                        self.begin(At { index, part: None, step, proposal }, &mut waiting)?;
+                    for (act, step) in group.opens.iter().enumerate() {
+                        self.begin(At { index, act, part: None, step, proposal }, &mut waiting)?;
                     }
                     for (part, step) in group.steps.iter().enumerate() {
-                        self.begin(At { index, part: Some(part), step, proposal }, &mut waiting)?;
+                        let act = group.opens.len().saturating_add(part);
+                        let at = At { index, act, part: Some(part), step, proposal };
+                        self.begin(at, &mut waiting)?;
                     }
                 }
-                _ => self.begin(At { index, part: None, step, proposal }, &mut waiting)?,
+                _ => self.begin(At { index, act: 0, part: None, step, proposal }, &mut waiting)?,
             }
         }
         match waiting.first() {

@@ -1,6 +1,9 @@
 //! Plans whose certificates the tests look at: every collective, every local act, both
 //! answers of each question.
 
+use std::fs;
+use std::path::Path;
+
 use rankwise_plan::Plan;
 use rankwise_plan::certify::{self, Certificate, NoCertificate};
 use rankwise_plan::file::Format;
@@ -8,6 +11,23 @@ use rankwise_plan::read::NoArrays;
 
 pub(crate) fn read(text: &str) -> Plan {
     Plan::read(text, Format::Toml, &mut NoArrays).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// The example plans, by file name.
+pub(crate) fn examples() -> Vec<(String, Plan)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/plans");
+    let mut files: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let texts = files.into_iter().filter(|path| path.extension().is_some_and(|it| it == "toml"));
+    let named = texts.filter_map(|path| {
+        let text = fs::read_to_string(&path).unwrap();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        // Plans with arrays in files of their own need a reader of them.
+        let plan = Plan::read(&text, Format::Toml, &mut NoArrays).ok()?;
+        Some((name, plan))
+    });
+    named.collect()
 }
 
 /// Whether a plan's only proposal satisfies its needs.
@@ -272,6 +292,77 @@ const WHOLE_PLANS: &[(&str, &str)] = &[
                 { call = "all_reduce", op = "avg", over = "node", send = "t", recv = "y" },
             ]
             need = [{ on = { rank = 2 }, buffer = "y", holds = "avg(x)" }]
+            "#,
+    ),
+    (
+        "views, padding, and a tensor cut along a dimension",
+        r#"
+            format = 1
+            group.ranks = 3
+            input.x = { dtype = "f32", count = 6, meaning = "gradient" }
+            input.w = { dtype = "f32", count = 6, meaning = "weight" }
+            proposal.it.step = [
+                { call = "alloc", recv = "t", dtype = "f32", count = 13 },
+                { call = "fill", recv = "t[0..1]", dtype = "f32", count = 1, value = 0.5 },
+                { call = "reduce_scatter", op = "sum", send = "x", recv = "t[1..3]" },
+                { call = "all_gather", send = "t[1..3]", recv = "t[3..9]" },
+                { call = "shard", send = "w", recv = "t[9..11]", shape = [2, 3], dim = 1 },
+                { call = "pad", send = "t[1..2]", recv = "t[11..13]", count = 2, value = -1 },
+            ]
+            need = [
+                { on = { rank = 0 }, buffer = "t", holds = "concat(fill(0.5, f32, 1), sum(x)[0..2], sum(x), w[0..1], w[3..4], sum(x)[0..1], fill(-1, f32, 1))" },
+                { on = { rank = 1 }, buffer = "t", holds = "concat(fill(0.5, f32, 1), sum(x)[2..4], sum(x), w[1..2], w[4..5], sum(x)[2..3], fill(-1, f32, 1))" },
+                { on = { rank = 2 }, buffer = "t", holds = "concat(fill(0.5, f32, 1), sum(x)[4..6], sum(x), w[2..3], w[5..6], sum(x)[4..5], fill(-1, f32, 1))" },
+            ]
+            "#,
+    ),
+    (
+        "ragged rows gathered, and exchanged in a group",
+        r#"
+            format = 1
+            group.ranks = 3
+            input.x = { dtype = "i32", counts = [3, 0, 2] }
+            input.z = { dtype = "i32", count = 3 }
+            proposal.it.step = [
+                { call = "all_gather_v", counts = [3, 0, 2], send = "x", recv = "y" },
+                { call = "alloc", recv = "t", dtype = "i32", count = 2 },
+                { call = "group", step = [
+                    { call = "send", on = { rank = 0 }, peer = 2, send = "z[1..3]" },
+                    { call = "recv", on = { rank = 2 }, peer = 0, recv = "t" },
+                    { call = "send", on = { rank = 2 }, peer = 0, send = "z[0..1]" },
+                    { call = "recv", on = { rank = 0 }, peer = 2, recv = "t[1..2]" },
+                ] },
+            ]
+            need = [
+                { on = { rank = 1 }, buffer = "y", holds = "concat(x@rank0, x@rank2)" },
+                { on = { rank = 0 }, buffer = "t", positions = "1..2", holds = "z@rank2[0..1]" },
+                { on = { rank = 2 }, buffer = "t", holds = "z@rank0" },
+            ]
+            "#,
+    ),
+    (
+        "a program for each rank",
+        r#"
+            format = 1
+            group.ranks = 2
+            input.x = { dtype = "i32", count = 4 }
+            [[proposal.it.program]]
+            on = { rank = 0 }
+            step = [
+                { call = "recv", peer = 1, recv = "theirs", wait = true },
+                { call = "fold", op = "sum", send = ["theirs", "x"], recv = "y" },
+                { call = "broadcast", root = 0, send = "y", recv = "y" },
+            ]
+            [[proposal.it.program]]
+            on = { rank = 1 }
+            step = [
+                { call = "send", peer = 0, send = "x" },
+                { call = "broadcast", root = 0, send = "y", recv = "y" },
+            ]
+            [[need]]
+            on = "every rank"
+            buffer = "y"
+            holds = "sum(x)"
             "#,
     ),
     (

@@ -2,24 +2,27 @@
 //! carried out.
 //!
 //! Few kinds are enough: a collective with views, the two sides of a message, and on one
-//! rank *move* (positions put one after the other: copy, slice, concatenation), fold,
-//! scale and cast. What follows another time, in another group or on another rank,
+//! rank *move* (positions and constants put one after the other: copy, slice,
+//! concatenation, padding, sharding), fold, scale and cast. The acts of a group do not
+//! touch what others of it do, so that any order of them is the one. What follows another time, in another group or on another rank,
 //! without anything between, is written once.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
+use core::ops::Range;
 
-use rankwise_model::{RankLayout, Reduction};
-use rankwise_topology::WorldRank;
+use rankwise_model::{Dtype, RankLayout, Reduction, Scalar};
+use rankwise_topology::{Partition, WorldRank};
 use serde_json::{Value, json};
 
 use super::{NoCertificate, put};
-use crate::evaluate::{Call, Evaluation, Turn, factor, parse_scalars};
+use crate::evaluate::{Call, Cut, Done, Evaluation, Piece, Tensor, Turn, factor, parse_scalars};
 use crate::form::exact;
 use crate::plan::{
-    Act, CollectiveStep, Direction, LocalAct, LocalStep, MessageStep, Operand, Plan, Proposal,
+    Act, CollectiveStep, Direction, Elsewhere, LocalAct, LocalStep, MessageStep, Operand, Plan,
+    Proposal, Sharding,
 };
 
 /// All acts of one side.
@@ -38,32 +41,29 @@ impl Acts {
         let mut written = Written::default();
         for turn in &evaluation.turns {
             match turn {
-                Turn::Collective { steps, call } => {
-                    let calls: Option<Vec<&CollectiveStep>> = steps
+                Turn::Collective { done, call } => {
+                    let calls: Option<Vec<&CollectiveStep>> = done
                         .iter()
-                        .map(|step| match proposal.steps.get(*step).map(|step| &step.act) {
+                        .map(|done| match proposal.act(*done) {
                             Some(Act::Collective(call)) => Some(call),
                             _ => None,
                         })
                         .collect();
-                    let calls = calls.filter(|calls| !calls.is_empty());
-                    let calls = calls.ok_or_else(|| other(proposal, steps.first().copied()))?;
+                    let calls = calls.filter(|calls| !calls.is_empty()).ok_or_else(lost)?;
                     let members: Vec<u32> =
                         call.group.members().iter().map(|member| member.index()).collect();
-                    let key = if steps.len() == 1 { steps.first().copied() } else { None };
+                    let key = if done.len() == 1 { done.first().copied() } else { None };
                     written.add(key, collective(&calls, call)?, Some(members));
                 }
-                Turn::Alone { rank, step } => {
-                    match proposal.steps.get(*step).map(|step| &step.act) {
-                        Some(Act::Message(sent)) => {
-                            written.add(None, message(plan, sent, *rank)?, None);
-                        }
-                        Some(Act::Local(act)) => {
-                            let ranks = alloc::vec![rank.index()];
-                            written.add(Some(*step), local(act)?, Some(ranks));
-                        }
-                        _ => return Err(other(proposal, Some(*step))),
-                    }
+                Turn::Message { rank, done } => {
+                    let Some(Act::Message(sent)) = proposal.act(*done) else { return Err(lost()) };
+                    written.add(None, message(plan, sent, *rank)?, None);
+                }
+                Turn::Local { rank, done, dtype, read } => {
+                    let Some(Act::Local(act)) = proposal.act(*done) else { return Err(lost()) };
+                    let made = Made { rank: *rank, dtype: *dtype, read: *read };
+                    let ranks = alloc::vec![rank.index()];
+                    written.add(Some(*done), local(act, made)?, Some(ranks));
                 }
             }
         }
@@ -71,15 +71,8 @@ impl Acts {
     }
 }
 
-fn other(proposal: &Proposal, step: Option<usize>) -> NoCertificate {
-    let act = step.and_then(|step| proposal.steps.get(step)).map(|step| &step.act);
-    NoCertificate::not_expressed(match act {
-        Some(Act::Group(group)) => match group.stands_for {
-            Some(name) => format!("a group of calls, here {name}"),
-            None => "a group of calls".to_string(),
-        },
-        _ => "a step of another kind than collective, message or local act".to_string(),
-    })
+fn lost() -> NoCertificate {
+    NoCertificate::not_expressed("an act of another proposal")
 }
 
 /// Acts written so far; the last is open to more groups.
@@ -92,7 +85,7 @@ struct Written {
 }
 
 struct Open {
-    step: Option<usize>,
+    step: Option<Done>,
     act: Value,
     groups: Vec<Vec<u32>>,
 }
@@ -100,7 +93,7 @@ struct Open {
 impl Written {
     /// Adds an act, by a group of ranks, or by whom it says itself. What is done by
     /// disjoint groups at one step of the plan does not depend on their order.
-    fn add(&mut self, step: Option<usize>, act: Value, group: Option<Vec<u32>>) {
+    fn add(&mut self, step: Option<Done>, act: Value, group: Option<Vec<u32>>) {
         if let (Some(open), Some(group)) = (&mut self.open, &group)
             && step.is_some()
             && open.step == step
@@ -139,10 +132,6 @@ impl Written {
 
 fn collective(calls: &[&CollectiveStep], made: &Call) -> Result<Value, NoCertificate> {
     let Call { group, layout, dtype } = made;
-    for operand in calls.iter().flat_map(|call| [&call.send, &call.recv]) {
-        whole(operand)?;
-    }
-    let lost = || NoCertificate::not_expressed("a call of nobody");
     let first = calls.first().ok_or_else(lost)?;
     let mut scalars: Vec<Value> = Vec::new();
     if first.reduction == Some(Reduction::PreMulSum) {
@@ -179,23 +168,23 @@ type View<'a> = Option<(&'a str, Option<u64>)>;
 
 /// What a rank of a call reads and writes; in place, as the layout says.
 fn views<'a>(call: &'a CollectiveStep, rank: &RankLayout) -> (View<'a>, View<'a>) {
-    let (send, recv) = (call.send.buffer.as_str(), call.recv.buffer.as_str());
     let relation = rank.in_place().filter(|_| call.in_place());
-    let part = |at: &core::ops::Range<u64>, whole: u64| {
-        let all = at.start == 0 && at.end == whole;
-        (!all).then_some(at.start)
-    };
-    match relation {
-        None => (rank.has_input().then_some((send, None)), Some((recv, None))),
-        Some(relation) => {
-            let sent = part(&relation.input, relation.buffer_len);
-            let received = part(&relation.output, relation.buffer_len);
-            (
-                rank.has_input().then_some((send, sent)),
-                Some((recv, received.filter(|_| rank.has_output()))),
-            )
+    let part = |operand: &Operand, at: Option<&Range<u64>>, whole: u64| {
+        let within = at.filter(|at| at.start > 0 || at.end != whole).map(|at| at.start);
+        match &operand.positions {
+            None => within,
+            Some(positions) => Some(positions.start.saturating_add(within.unwrap_or(0))),
         }
-    }
+    };
+    let (input, output, length) = match &relation {
+        None => (None, None, 0),
+        Some(at) => (Some(&at.input), Some(&at.output), at.buffer_len),
+    };
+    let output = output.filter(|_| rank.has_output());
+    let sent = (call.send.buffer.as_str(), part(&call.send, input, length));
+    let received = (call.recv.buffer.as_str(), part(&call.recv, output, length));
+    let handed_in = rank.has_output() || call.elsewhere == Elsewhere::NotPromised;
+    (rank.has_input().then_some(sent), handed_in.then_some(received))
 }
 
 /// Views of all ranks: one for all where they are alike or step evenly.
@@ -230,46 +219,81 @@ fn message(plan: &Plan, sent: &MessageStep, rank: WorldRank) -> Result<Value, No
     let peer = sent.over.locate(rank).and_then(|(group, _)| group.world_rank(sent.peer));
     let lost = || NoCertificate::not_expressed("a message to nobody");
     let peer = peer.filter(|peer| peer.index() < plan.world.get()).ok_or_else(lost)?;
+    let positions = sent.buffer.positions.as_ref();
+    let count = sent.count.or(positions.map(|at| at.end.saturating_sub(at.start)));
     let mut act = json!({
         "rank": rank.index(),
         "peer": peer.index(),
-        "buffer": { "buffer": whole(&sent.buffer)? },
+        "buffer": target(&sent.buffer),
     });
-    put(&mut act, "count", sent.count.map(|count| count.to_string().into()));
+    put(&mut act, "count", count.map(|count| count.to_string().into()));
     Ok(match sent.direction {
         Direction::Send => json!({ "send": act }),
         Direction::Recv => json!({ "recv": act }),
     })
 }
 
-/// The name of a buffer that is read or written whole.
-fn whole(operand: &Operand) -> Result<&str, NoCertificate> {
-    match operand.positions {
-        None => Ok(&operand.buffer),
-        Some(_) => {
-            Err(NoCertificate::not_expressed(format!("positions of a buffer, here {operand}")))
-        }
+/// What is written.
+fn target(operand: &Operand) -> Value {
+    let mut view = json!({ "buffer": operand.buffer });
+    let start = operand.positions.as_ref().map(|positions| positions.start.to_string().into());
+    put(&mut view, "at", start);
+    view
+}
+
+/// What is read: all of an operand.
+fn source(operand: &Operand) -> Value {
+    match &operand.positions {
+        None => json!({ "buffer": operand.buffer }),
+        Some(positions) => part(operand, 0..positions.end.saturating_sub(positions.start)),
     }
 }
 
-fn local(step: &LocalStep) -> Result<Value, NoCertificate> {
-    let to = json!({ "buffer": whole(&step.recv)? });
-    let all = |from: &[Operand]| -> Result<Vec<Value>, NoCertificate> {
-        from.iter().map(|from| Ok(json!({ "buffer": whole(from)? }))).collect()
+/// Positions of an operand.
+fn part(operand: &Operand, positions: Range<u64>) -> Value {
+    let start = operand.positions.as_ref().map_or(0, |whole| whole.start);
+    let at = start.saturating_add(positions.start).to_string();
+    let count = positions.end.saturating_sub(positions.start).to_string();
+    json!({ "buffer": operand.buffer, "at": at, "count": count })
+}
+
+/// So many positions of one value, or of which nothing is promised.
+fn constant(dtype: Dtype, count: u64, value: Option<&str>) -> Result<Value, NoCertificate> {
+    let mut source = json!({ "dtype": dtype.name(), "count": count.to_string() });
+    if let Some(text) = value {
+        let literal = Scalar::parse(dtype, text).ok();
+        let number = literal.and_then(|literal| exact(literal.scalar)).ok_or_else(|| {
+            NoCertificate::not_expressed(format!("the constant {text}, which is no number"))
+        })?;
+        put(&mut source, "value", Some(number.to_string().into()));
+    }
+    Ok(source)
+}
+
+/// A local act as it was carried out.
+#[derive(Clone, Copy)]
+struct Made {
+    rank: WorldRank,
+    dtype: Dtype,
+    read: u64,
+}
+
+fn local(step: &LocalStep, made: Made) -> Result<Value, NoCertificate> {
+    let Made { rank, dtype, read } = made;
+    let to = target(&step.recv);
+    let all = |from: &[Operand]| -> Vec<Value> { from.iter().map(source).collect() };
+    let cut = |sharding: &Sharding, over: &Partition| {
+        let (group, own) = over.locate(rank)?;
+        let cut = Cut::new(sharding, Tensor::new(sharding, read).ok()?, group.size()).ok()?;
+        Some((cut, own))
     };
-    let one =
-        |from: &Operand| -> Result<Value, NoCertificate> { Ok(json!({ "buffer": whole(from)? })) };
+    let moved = |from: Vec<Value>| json!({ "move": { "from": from, "to": to } });
     Ok(match &step.act {
-        LocalAct::Copy { from } => json!({ "move": { "from": [one(from)?], "to": to } }),
-        LocalAct::Slice { from, positions } => {
-            let count = positions.end.saturating_sub(positions.start).to_string();
-            let at = positions.start.to_string();
-            let part = json!({ "buffer": whole(from)?, "at": at, "count": count });
-            json!({ "move": { "from": [part], "to": to } })
-        }
-        LocalAct::Concat { from } => json!({ "move": { "from": all(from)?, "to": to } }),
+        LocalAct::Copy { from } => moved(Vec::from([source(from)])),
+        LocalAct::Slice { from, positions } => moved(Vec::from([part(from, positions.clone())])),
+        LocalAct::Concat { from } => moved(all(from)),
         LocalAct::Fold { from, reduction } => {
-            let mut act = json!({ "from": all(from)?, "to": to });
+            let mut act = json!({ "from": all(from), "to": to });
             put(&mut act, "op", reduction.map(|reduction| reduction.name().into()));
             json!({ "fold": act })
         }
@@ -277,13 +301,39 @@ fn local(step: &LocalStep) -> Result<Value, NoCertificate> {
             let by = factor(by).ok_or_else(|| {
                 NoCertificate::not_expressed(format!("the factor {}/{}", by.0, by.1))
             })?;
-            json!({ "scale": { "by": by.to_string(), "from": one(from)?, "to": to } })
+            json!({ "scale": { "by": by.to_string(), "from": source(from), "to": to } })
         }
         LocalAct::Cast { from, to: dtype } => {
-            json!({ "cast": { "dtype": dtype.name(), "from": one(from)?, "to": to } })
+            json!({ "cast": { "dtype": dtype.name(), "from": source(from), "to": to } })
         }
-        act => {
-            return Err(NoCertificate::not_expressed(format!("the local act {}", act.name())));
+        LocalAct::Alloc { count, .. } => moved(Vec::from([constant(dtype, *count, None)?])),
+        LocalAct::Fill { value, count, .. } => {
+            moved(Vec::from([constant(dtype, *count, Some(value))?]))
+        }
+        LocalAct::Pad { from, count, value } => {
+            let more = count.saturating_sub(read);
+            moved(Vec::from([source(from), constant(dtype, more, Some(value))?]))
+        }
+        LocalAct::Shard { from, sharding, over, .. } => {
+            let (cut, own) = cut(sharding, over).ok_or_else(lost)?;
+            let pieces = cut.share_pieces(own).filter_map(|piece| match piece {
+                Piece::Held(positions) => {
+                    (!positions.is_empty()).then(|| Ok(part(from, positions)))
+                }
+                Piece::Padding(count) => {
+                    (count > 0).then(|| constant(dtype, count, sharding.value.as_deref()))
+                }
+            });
+            let pieces: Vec<Value> = pieces.collect::<Result<_, _>>()?;
+            let nothing = if pieces.is_empty() { Some(constant(dtype, 0, None)?) } else { None };
+            moved(pieces.into_iter().chain(nothing).collect())
+        }
+        LocalAct::Unshard { from, sharding, over, .. } => {
+            let (cut, _) = cut(sharding, over).ok_or_else(lost)?;
+            let pieces: Vec<Value> =
+                cut.whole_pieces().map(|positions| part(from, positions)).collect();
+            let nothing = if pieces.is_empty() { Some(constant(dtype, 0, None)?) } else { None };
+            moved(pieces.into_iter().chain(nothing).collect())
         }
     })
 }

@@ -88,8 +88,12 @@ impl<'a> Values<'a> {
             Term::Cast { term, to } => {
                 json!({ "cast": { "of": self.number(*term)?, "to": to.name() } })
             }
-            Term::Constant { .. } => {
-                return Err(NoCertificate::not_expressed("a constant of the plan"));
+            Term::Constant { value, .. } => {
+                let number = exact(*value).ok_or_else(|| {
+                    NoCertificate::not_expressed("a constant that is an infinity or a NaN")
+                })?;
+                let dtype = value.dtype().name();
+                json!({ "constant": { "dtype": dtype, "value": number.to_string() } })
             }
             Term::Unnamed { .. } => {
                 return Err(NoCertificate::not_expressed("a reduction that has no name"));

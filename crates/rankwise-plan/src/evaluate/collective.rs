@@ -86,8 +86,8 @@ impl Machine<'_> {
             self.write(at, world_rank, &call.recv, vector)?;
         }
         let call = Call { group: group.clone(), layout, dtype };
-        let steps = calls.each().map(|member| member.at.index).collect();
-        self.turns.push(Turn::Collective { steps, call: call.clone() });
+        let done = calls.each().map(|member| member.at.done()).collect();
+        self.turns.push(Turn::Collective { done, call: call.clone() });
         self.record(at, call);
         Ok(())
     }

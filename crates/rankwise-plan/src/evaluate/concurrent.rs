@@ -51,7 +51,7 @@ impl Machine<'_> {
         if !self.terms.spend(1) {
             return Err(at.too_much_work());
         }
-        let at = At { index: at.index, part: at.part, step, proposal: self.proposal };
+        let at = At { step, proposal: self.proposal, ..*at };
         let touch = Touch { at, part, positions, how };
         let key = (at.index, rank, String::from(buffer));
         self.touched.groups.entry(key).or_default().push(touch);

@@ -27,6 +27,13 @@ impl Machine<'_> {
     ) -> Result<(), PlanError> {
         let position_wise = step.act.is_position_wise();
         self.local_overlap(at, rank, &step.act.reads(), &step.recv, position_wise)?;
+        let read = match step.act.reads().first() {
+            Some(Operand { positions: Some(positions), .. }) => {
+                positions.end.saturating_sub(positions.start)
+            }
+            Some(whole) => self.buffer(at, rank, whole)?.count(),
+            None => 0,
+        };
         let vector = match &step.act {
             LocalAct::Copy { from } => self.read(at, rank, from)?,
             LocalAct::Slice { from, positions } => {
@@ -104,7 +111,8 @@ impl Machine<'_> {
                 Arc::new(whole.ok_or_else(|| at.too_much_work())?)
             }
         };
-        self.turns.push(Turn::Alone { rank, step: at.index });
+        let dtype = vector.dtype();
+        self.turns.push(Turn::Local { rank, done: at.done(), dtype, read });
         self.write(at, rank, &step.recv, vector)
     }
 

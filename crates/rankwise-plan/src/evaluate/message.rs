@@ -77,7 +77,7 @@ impl Machine<'_> {
     ) -> Result<(), PlanError> {
         let ends = ends(at, message, rank)?;
         let (from, to) = ends.pair;
-        self.turns.push(Turn::Alone { rank, step: at.index });
+        self.turns.push(Turn::Message { rank, done: at.done() });
         match message.direction {
             Direction::Send => {
                 let vector = self.read(at, rank, &message.buffer)?;

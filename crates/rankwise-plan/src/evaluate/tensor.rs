@@ -55,6 +55,14 @@ impl Tensor {
     }
 }
 
+/// A part of a share.
+pub(crate) enum Piece {
+    /// Positions of the tensor.
+    Held(Range<u64>),
+    /// So many that only fill up.
+    Padding(u64),
+}
+
 /// A tensor cut for the ranks of a group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
@@ -104,23 +112,32 @@ impl Cut {
         rank: Rank,
         padding: Content,
     ) -> Result<Option<Vector>, Refusal> {
-        let Tensor { outer, rows, inner } = self.tensor;
         self.fits(whole, self.tensor.count())?;
-        let (owned, padded) = self.rows(rank);
         let mut share = Vector::empty(whole.dtype());
-        if inner == 0 || (owned.is_empty() && padded == 0) {
-            return Ok(Some(share));
+        for piece in self.share_pieces(rank) {
+            match piece {
+                Piece::Held(positions) => {
+                    if !append(terms, &mut share, whole, positions) {
+                        return Ok(None);
+                    }
+                }
+                Piece::Padding(count) => share.push(count, padding),
+            }
         }
-        for block in 0..outer {
+        Ok(Some(share))
+    }
+
+    /// Of what the share of `rank` is put together.
+    pub(crate) fn share_pieces(&self, rank: Rank) -> impl Iterator<Item = Piece> {
+        let Tensor { outer, rows, inner } = self.tensor;
+        let (owned, padded) = self.rows(rank);
+        let nothing = inner == 0 || (owned.is_empty() && padded == 0);
+        (0..if nothing { 0 } else { outer }).flat_map(move |block| {
             let first = block.saturating_mul(rows);
             let start = first.saturating_add(owned.start).saturating_mul(inner);
             let end = first.saturating_add(owned.end).saturating_mul(inner);
-            if !append(terms, &mut share, whole, start..end) {
-                return Ok(None);
-            }
-            share.push(padded.saturating_mul(inner), padding);
-        }
-        Ok(Some(share))
+            [Piece::Held(start..end), Piece::Padding(padded.saturating_mul(inner))]
+        })
     }
 
     /// The tensor of which `shares` are the shares, in rank order; `None` if it is too
@@ -137,24 +154,29 @@ impl Cut {
         }
         self.fits(shares, total.saturating_mul(outer).saturating_mul(inner))?;
         let mut whole = Vector::empty(shares.dtype());
-        if self.tensor.count() == 0 {
-            return Ok(Some(whole));
+        for positions in self.whole_pieces() {
+            if !append(terms, &mut whole, shares, positions) {
+                return Ok(None);
+            }
         }
-        for block in 0..outer {
-            let mut base = 0_u64;
-            for rank in self.ranks.ranks() {
+        Ok(Some(whole))
+    }
+
+    /// Of which positions of all shares, in rank order, the tensor is put together.
+    pub(crate) fn whole_pieces(&self) -> impl Iterator<Item = Range<u64>> {
+        let Tensor { outer, inner, .. } = self.tensor;
+        let outer = if self.tensor.count() == 0 { 0 } else { outer };
+        (0..outer).flat_map(move |block| {
+            self.ranks.ranks().scan(0_u64, move |base, rank| {
                 let (owned, _) = self.rows(rank);
                 let (length, valid) = (self.length(rank), owned.end.saturating_sub(owned.start));
                 let first = block.saturating_mul(length).saturating_mul(inner);
                 let start = base.saturating_add(first);
                 let end = start.saturating_add(valid.saturating_mul(inner));
-                if !append(terms, &mut whole, shares, start..end) {
-                    return Ok(None);
-                }
-                base = base.saturating_add(length.saturating_mul(outer).saturating_mul(inner));
-            }
-        }
-        Ok(Some(whole))
+                *base = base.saturating_add(length.saturating_mul(outer).saturating_mul(inner));
+                Some(start..end)
+            })
+        })
     }
 
     /// The rows of a rank's share, padding included.
