@@ -40,6 +40,7 @@ mod error;
 mod ranks;
 mod training;
 
+mod cut;
 mod draft;
 mod holdings;
 mod needed;

@@ -2,11 +2,13 @@
 
 use super::rankwise;
 
-const SCHEMES: [&[&str]; 10] = [
+const SCHEMES: [&[&str]; 12] = [
     &["ddp", "--ranks", "4", "--layers", "8,12"],
     &["fsdp", "--ranks", "4", "--layers", "8,12"],
     &["hsdp", "--mesh", "replica=2,shard=2", "--layers", "8,12"],
     &["zero1", "--ranks", "4", "--layers", "8,12"],
+    &["zero1", "--ranks", "4", "--layers", "10,1"],
+    &["hsdp", "--mesh", "replica=2,shard=2", "--layers", "9"],
     &["zero2", "--ranks", "4", "--layers", "8,12"],
     &["zero3", "--ranks", "4", "--layers", "8,12"],
     &["tensor-parallel", "--ranks", "2", "--tokens", "4", "--hidden", "8", "--inner", "16"],
@@ -60,6 +62,14 @@ fn the_example_of_a_pipeline_is_what_the_template_writes() {
 }
 
 #[test]
+fn the_example_of_padding_is_what_the_template_writes() {
+    let words = ["--layers", "10", "--param", "f32", "--optimizer", "sgd"];
+    let written = template(&["fsdp", "--ranks", "4"], &words).stdout;
+    let example = super::root().join("examples/plans/fsdp-padded.toml");
+    assert_eq!(written, std::fs::read_to_string(example).unwrap());
+}
+
+#[test]
 fn the_examples_of_the_help_run() {
     let folder = tempfile::tempdir().unwrap();
     let plan = folder.path().join("plan.toml");
@@ -99,8 +109,7 @@ fn holdings_have_an_envelope() {
 #[test]
 fn what_makes_no_plan_is_said_with_both_numbers() {
     for (more, found) in [
-        (&["--ranks", "4", "--layers", "9"][..], "found layer 0 of 9, over 4 ranks"),
-        (&["--ranks", "5", "--mesh", "a=2,b=2", "--layers", "8"], "a mesh of 4 ranks, where 5"),
+        (&["--ranks", "5", "--mesh", "a=2,b=2", "--layers", "8"][..], "a mesh of 4 ranks, where 5"),
         (&["--ranks", "2", "--devices", "a,b,c", "--layers", "8"], "3 devices for 2 ranks"),
         (
             &["--mesh", "a=2", "--along", "b", "--layers", "8"],
@@ -113,4 +122,8 @@ fn what_makes_no_plan_is_said_with_both_numbers() {
         assert_eq!(ran.status, 2, "{more:?}");
         assert!(ran.stderr.contains(found), "{more:?}: {}", ran.stderr);
     }
+    let inner = ["--ranks", "4", "--tokens", "4", "--hidden", "8", "--inner", "10"];
+    let ran = template(&["tensor-parallel"], &inner);
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.contains("found inner of 10, over 4 ranks"), "{}", ran.stderr);
 }

@@ -28,7 +28,7 @@ impl Ddp {
         let mut weights = Weights::new(Self::NAME, about, &self.training)?;
         weights.replicas();
         weights.masters(|layer| format!("param{layer}"));
-        weights.moments(Owned::Whole)?;
+        weights.moments(Owned::Whole);
         for (layer, elements) in weights.layers().rev() {
             weights.draft.passage(format!("backward of layer {layer}: its gradient is averaged"));
             weights.gradient(layer, elements);
@@ -39,7 +39,7 @@ impl Ddp {
         let updated = if has_master { "master" } else { "param" };
         let grad_type = self.training.types.grad;
         let grad = (|layer| format!("grad{layer}"), grad_type);
-        weights.update(Owned::Whole, |layer| format!("{updated}{layer}"), grad)?;
+        weights.update(Owned::Whole, |layer| format!("{updated}{layer}"), grad);
         if has_master {
             for (layer, _) in weights.layers() {
                 let (old, next) = (format!("param{layer}"), format!("param{layer}_next"));

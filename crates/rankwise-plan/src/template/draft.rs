@@ -1,12 +1,14 @@
 //! A plan under construction, with the schedule of its buffers.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use rankwise_account::Uneven;
 use rankwise_model::{Dtype, OperationKind, Reduction};
 
+use super::cut::Cut;
 use super::ranks::{Ranks, list, whole};
 use crate::error::PlanError;
 use crate::file::{
@@ -27,6 +29,8 @@ pub struct Draft {
     /// Instead of those steps: what each rank does, in an order of its own.
     pub(super) programs: Vec<RankProgram>,
     pub(super) parts: BTreeMap<String, Part>,
+    /// Buffers that are parts of others, and are not held beside them.
+    pub(super) views: BTreeSet<String>,
     pub(super) passages: Vec<Passage>,
     ranks: Ranks,
 }
@@ -104,6 +108,7 @@ impl Draft {
             proposal: file::Proposal::default(),
             programs: Vec::new(),
             parts: BTreeMap::new(),
+            views: BTreeSet::new(),
             passages: Vec::new(),
             ranks: ranks.clone(),
         }
@@ -172,6 +177,21 @@ impl Draft {
         self.event(Event::Appears(name.to_string(), 0..self.ranks.count()));
     }
 
+    /// An input that is there from now on, of a length of its own on each rank.
+    pub(super) fn ragged(
+        &mut self,
+        name: &str,
+        part: Part,
+        (dtype, counts): (Dtype, Vec<u64>),
+        meaning: impl Into<String>,
+    ) {
+        self.input(name, part, (dtype, 0), meaning);
+        if let Some((_, input)) = self.file.input.0.last_mut() {
+            input.value.count = None;
+            input.value.counts = Some(Spanned::nowhere(counts.into_iter().map(whole).collect()));
+        }
+    }
+
     /// An input that [appears](Self::appears) later, on one rank after the other.
     pub(super) fn declared(
         &mut self,
@@ -198,6 +218,12 @@ impl Draft {
     /// Says what a buffer is.
     pub(super) fn is(&mut self, name: &str, part: Part) {
         self.parts.insert(name.to_string(), part);
+    }
+
+    /// Says what a buffer is that is not held beside the one that it is a part of.
+    pub(super) fn is_view(&mut self, name: &str, part: Part) {
+        self.is(name, part);
+        self.views.insert(name.to_string());
     }
 
     /// What a buffer was said to be.
@@ -247,18 +273,24 @@ impl Draft {
         self.step(Step { op, send, ..local(OwnCall::Fold, "", recv) });
     }
 
-    /// Each rank keeps its own block of what all of them hold.
-    pub(super) fn own_block(&mut self, send: &str, recv: &str, block: u64) {
-        for rank in 0..self.ranks.count() {
-            let own = self.ranks.coordinate(rank);
-            let start = own.saturating_mul(block);
-            let positions = alloc::format!("{start}..{}", start.saturating_add(block));
-            self.step(Step {
-                on: Some(Spanned::nowhere(rank_place(rank))),
-                positions: Some(word(&positions)),
-                ..local(OwnCall::Slice, send, recv)
-            });
-        }
+    /// Each rank's own shard of what all of them hold.
+    pub(super) fn own_shard(&mut self, send: &str, recv: &str, axis: Option<&str>, cut: Cut) {
+        let over = axis.map(|name| Spanned::nowhere(Over::Name(name.to_string())));
+        let uneven = cut.is_padded().then(|| word(Uneven::Pad.name()));
+        let value = cut.is_padded().then(padding);
+        self.step(Step { over, value, uneven, ..local(OwnCall::Shard, send, recv) });
+    }
+
+    /// Fills a buffer up to so many elements.
+    pub(super) fn pad(&mut self, send: &str, recv: &str, count: u64) {
+        let (count, value) = (Some(whole(count)), Some(padding()));
+        self.step(Step { count, value, ..local(OwnCall::Pad, send, recv) });
+    }
+
+    /// The first so many elements of a buffer.
+    pub(super) fn first(&mut self, send: &str, recv: &str, count: u64) {
+        let positions = Some(word(&alloc::format!("0..{count}")));
+        self.step(Step { positions, ..local(OwnCall::Slice, send, recv) });
     }
 
     pub(super) fn step(&mut self, step: Step) {
@@ -323,6 +355,14 @@ impl Draft {
         }));
     }
 
+    /// The same of the first so many elements of the buffer.
+    pub(super) fn need_first(&mut self, on: Place, buffer: &str, count: u64, holds: &Expr) {
+        self.need(on, buffer, holds);
+        if let Some(need) = self.file.need.last_mut() {
+            need.value.positions = Some(word(&alloc::format!("0..{count}")));
+        }
+    }
+
     /// The buffers that are the result.
     pub(super) fn outputs(&mut self, names: &[String]) {
         self.proposal.outputs = Some(list(names));
@@ -351,6 +391,10 @@ fn local(call: OwnCall, send: &str, recv: &str) -> Step {
         recv: Some(word(recv)),
         ..Step::default()
     }
+}
+
+fn padding() -> Spanned<Literal> {
+    Spanned::nowhere(Literal(Cut::PADDING.into()))
 }
 
 /// One side of a message; the peer is a rank of the group.

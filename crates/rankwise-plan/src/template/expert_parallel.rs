@@ -1,11 +1,10 @@
 //! Expert parallelism: tokens go to the ranks of their experts, and come back.
 
 use alloc::format;
-use alloc::vec::Vec;
 
 use rankwise_model::{Dtype, OperationKind};
 
-use super::draft::{Draft, everywhere, rank_place};
+use super::draft::{Draft, everywhere};
 use super::error::{TemplateError, divided, product};
 use super::linear_pair::activation;
 use super::needed;
@@ -117,7 +116,8 @@ impl ExpertParallel {
             draft.is(to, activation(&draft, to, tokens));
             draft.collective(OperationKind::AllToAll, None, (from, to), None);
             draft.goes(from);
-            self.needs_exchange(&mut draft, from, to);
+            let exchanged = needed::exchange(needed::input(from), self.ranks.over());
+            draft.need(everywhere(), to, &exchanged);
         }
         draft.passage("optimizer: each rank updates its experts");
         for gone in ["combined", "d_tokens"] {
@@ -125,21 +125,5 @@ impl ExpertParallel {
         }
         draft.locals_updated(&[weights]);
         Ok(draft)
-    }
-
-    /// Block `r` of every rank's buffer, in rank order, on rank `r`.
-    fn needs_exchange(&self, draft: &mut Draft, from: &str, to: &str) {
-        let over = self.ranks.over();
-        let exchanged = |group: Vec<u64>| {
-            let part = |rank| Some(needed::shard(needed::of_rank(from, rank)?, over));
-            needed::concat(group.into_iter().filter_map(part).collect())
-        };
-        if over.is_none() {
-            draft.need(everywhere(), to, &exchanged(self.ranks.group_of(0)));
-            return;
-        }
-        for rank in 0..self.ranks.count() {
-            draft.need(rank_place(rank), to, &exchanged(self.ranks.group_of(rank)));
-        }
     }
 }

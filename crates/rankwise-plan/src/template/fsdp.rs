@@ -2,7 +2,7 @@
 
 use alloc::format;
 
-use super::draft::{Draft, Kind, everywhere};
+use super::draft::{Draft, Kind};
 use super::error::TemplateError;
 use super::needed;
 use super::training::Training;
@@ -31,28 +31,29 @@ impl Fsdp {
                      gradients are reduce-scattered.";
         let mut weights = Weights::new(Self::NAME, about, &self.training)?;
         let stored = self.training.updated_type();
-        weights.shards(stored)?;
-        weights.fully_sharded(None)?;
+        weights.padding_told();
+        weights.shards(stored);
+        weights.fully_sharded(None);
         Ok(weights.draft)
     }
 }
 
 impl Weights<'_> {
     /// The step of training on shards that are there.
-    pub(super) fn fully_sharded(&mut self, across: Option<&str>) -> Result<(), TemplateError> {
+    pub(super) fn fully_sharded(&mut self, across: Option<&str>) {
         let stored = self.training.updated_type();
-        self.moments(Owned::Shard)?;
+        self.shards_padded();
+        self.moments(Owned::Shard);
         self.forward_and_backward(stored, stored, across);
         self.draft.passage("optimizer: each rank updates its shard");
         let grad = (|layer| format!("grad{layer}_shard"), stored);
-        self.update(Owned::Shard, |layer| format!("param{layer}_shard"), grad)?;
+        self.update(Owned::Shard, |layer| format!("param{layer}_shard"), grad);
         self.draft.passage("gradients let go");
         for (layer, _) in self.layers() {
             self.let_gradients_go(layer);
         }
         let outputs = self.names("param", "_shard_next");
         self.draft.outputs(&outputs);
-        Ok(())
     }
 
     /// Gathers each layer for forward, and again for backward, which reduces its
@@ -95,9 +96,8 @@ impl Weights<'_> {
 
     /// Lets go what is left of a layer's gradient.
     pub(super) fn let_gradients_go(&mut self, layer: usize) {
-        for name in ["", "_shard"] {
-            self.draft.goes(&format!("grad{layer}{name}"));
-        }
+        self.draft.goes(&self.working(&format!("grad{layer}")));
+        self.draft.goes(&format!("grad{layer}_shard"));
     }
 
     /// Gathers the shards of a layer in the type that it computes with.
@@ -109,7 +109,8 @@ impl Weights<'_> {
             start = needed::of_root(start, across);
         }
         let start = needed::cast(start, stored, param);
-        self.draft.need(everywhere(), to, &needed::gather(start, self.axis()));
+        self.need_whole(layer, to, &needed::gather(start, self.axis()));
+        let shard = self.working(&shard);
         if stored == param {
             return self.gather(layer, &shard, to);
         }

@@ -175,7 +175,7 @@ impl Draft {
             expected: String::from("a buffer whose kind the template says"),
         })?;
         let book = usize::try_from(rank.index()).ok().and_then(|index| books.get_mut(index));
-        if let Some(book) = book.filter(|_| count > 0) {
+        if let Some(book) = book.filter(|_| count > 0 && !self.views.contains(buffer)) {
             book.live.insert(buffer.into(), Entry { part, dtype, count });
         }
         Ok(())

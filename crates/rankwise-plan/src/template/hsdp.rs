@@ -38,13 +38,14 @@ impl Hsdp {
         let shards = ranks.axis(shard)?;
         let about = "Hybrid sharding: fully sharded inside each group of the axis shard, \
                      replicated along the axis replica.";
-        let mut weights = Weights::along(Self::NAME, about, &self.training, Some(shard), shards);
-        weights.shards(self.training.updated_type())?;
+        let mut weights = Weights::along(Self::NAME, about, &self.training, Some(shard), shards)?;
+        weights.padding_told();
+        weights.shards(self.training.updated_type());
         weights.draft.passage("replicas made equal: the shards of replica 0 are broadcast");
         for (layer, _) in weights.layers() {
             weights.equal(&format!("param{layer}_shard"), Some(replica));
         }
-        weights.fully_sharded(Some(replica))?;
+        weights.fully_sharded(Some(replica));
         Ok(weights.draft)
     }
 }

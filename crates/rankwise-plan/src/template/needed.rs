@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 
 use rankwise_model::{Dtype, GroupSize, Reduction};
 use rankwise_topology::World;
@@ -38,19 +37,24 @@ pub(super) fn of_rank(name: &str, rank: u64) -> Option<Expr> {
     Some(expr(ExprKind::Input { name: name.to_string(), at }, None))
 }
 
-/// These, one after the other.
-pub(super) fn concat(parts: Vec<Expr>) -> Expr {
-    expr(ExprKind::Concat(parts), None)
-}
-
 /// One after the other.
 pub(super) fn gather(inner: Expr, over: Option<&str>) -> Expr {
     expr(ExprKind::Gather(Box::new(inner)), over)
 }
 
-/// The reader's own block.
-pub(super) fn shard(inner: Expr, over: Option<&str>) -> Expr {
-    expr(ExprKind::Shard(Box::new(inner), None, Sharding::default()), over)
+/// The reader's own block, cut like this.
+pub(super) fn shard(inner: Expr, over: Option<&str>, sharding: Sharding) -> Expr {
+    expr(ExprKind::Shard(Box::new(inner), None, sharding), over)
+}
+
+/// The reader's block of what every rank has.
+pub(super) fn exchange(inner: Expr, over: Option<&str>) -> Expr {
+    expr(ExprKind::Exchange(Box::new(inner)), over)
+}
+
+/// The first so many positions.
+pub(super) fn first(inner: Expr, count: u64) -> Expr {
+    expr(ExprKind::Slice(Box::new(inner), 0..count), None)
 }
 
 /// What rank 0 of each group of an axis has.

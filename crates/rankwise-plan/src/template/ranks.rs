@@ -102,24 +102,30 @@ impl Ranks {
         self.axes.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Which rank of its group along the axis a rank is.
+    /// Which rank of its group along the scheme's axis a rank is.
     pub(super) fn coordinate(&self, rank: u64) -> u64 {
-        let along = rank.checked_div(self.stride()).unwrap_or(0);
-        along.checked_rem(self.in_group()).unwrap_or(0)
+        self.coordinate_along(self.over(), rank)
+    }
+
+    /// Which rank of its group along an axis a rank is, or of all ranks.
+    pub(super) fn coordinate_along(&self, axis: Option<&str>, rank: u64) -> u64 {
+        let size = axis.and_then(|axis| self.size_of(axis)).unwrap_or(self.count);
+        let along = rank.checked_div(self.stride(axis)).unwrap_or(0);
+        along.checked_rem(size).unwrap_or(0)
     }
 
     /// The ranks that share an instance of the scheme with one, in order.
     pub(super) fn group_of(&self, rank: u64) -> Vec<u64> {
-        let stride = self.stride();
+        let stride = self.stride(self.over());
         let first = rank.saturating_sub(self.coordinate(rank).saturating_mul(stride));
         let member = |index: u64| first.saturating_add(index.saturating_mul(stride));
         (0..self.in_group()).map(member).collect()
     }
 
-    /// How far apart neighbours along the axis are.
-    fn stride(&self) -> u64 {
-        let Some(over) = &self.over else { return 1 };
-        let inner = self.axes.iter().rev().take_while(|(axis, _)| axis != over);
+    /// How far apart neighbours along an axis are.
+    fn stride(&self, along: Option<&str>) -> u64 {
+        let Some(along) = along else { return 1 };
+        let inner = self.axes.iter().rev().take_while(|(axis, _)| axis != along);
         inner.fold(1_u64, |stride, (_, size)| stride.saturating_mul(*size))
     }
 

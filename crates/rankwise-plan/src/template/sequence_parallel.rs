@@ -8,6 +8,7 @@ use super::draft::{Draft, everywhere};
 use super::error::{TemplateError, divided};
 use super::linear_pair::{LinearPair, activation};
 use super::needed;
+use crate::plan::Sharding;
 
 /// The pair of [`TensorParallel`](super::TensorParallel), between activations of which
 /// every rank has its own tokens.
@@ -90,6 +91,6 @@ impl Draft {
         self.goes(&partial);
         let over = pair.ranks.over();
         let sum = needed::sum(needed::input(&partial), over);
-        self.need(everywhere(), &shard, &needed::shard(sum, over));
+        self.need(everywhere(), &shard, &needed::shard(sum, over, Sharding::default()));
     }
 }

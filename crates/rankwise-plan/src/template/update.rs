@@ -11,8 +11,10 @@ use super::training::{Optimizer, Rule};
 
 /// A buffer that an optimizer updates, and the gradient that it does so by.
 pub(super) struct Update<'n> {
-    /// The buffer; what comes of it is called the same with `_next`.
+    /// The buffer.
     pub(super) old: &'n str,
+    /// What is called what comes of it.
+    pub(super) next: String,
     /// Its element type, and its elements.
     pub(super) size: (Dtype, u64),
     /// The gradient, and its element type.
@@ -63,8 +65,8 @@ impl Draft {
 
     /// Updates one buffer by its gradient.
     pub(super) fn update(&mut self, rule: Rule, update: Update<'_>) {
-        let Update { old, size, gradient: (gradient, grad_type), meaning } = update;
-        let (next, delta) = (format!("{old}_next"), format!("{old}_delta"));
+        let Update { old, next, size, gradient: (gradient, grad_type), meaning } = update;
+        let delta = format!("{old}_delta");
         let Some(part) = self.part_of(old) else { return };
         match rule {
             Rule::Adam => self.input(&next, part, size, meaning),
@@ -133,6 +135,7 @@ impl Local<'_> {
             self.optimizer.rule,
             Update {
                 old: &old,
+                next: format!("{old}_next"),
                 size: (dtype, self.count),
                 gradient: (&grad, self.types.1),
                 meaning: format!("parameters after the step, {}", self.what),

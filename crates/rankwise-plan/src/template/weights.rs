@@ -1,14 +1,17 @@
 //! The steps that schemes of data parallelism share: replicas made equal, gradients
 //! averaged, parameters updated and gathered.
 
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::fmt::Write as _;
 
 use rankwise_model::{Dtype, OperationKind, Reduction};
 
+use super::cut::Cut;
 use super::draft::{Draft, Kind, Part, everywhere};
-use super::error::{TemplateError, divided};
+use super::error::TemplateError;
 use super::needed;
 use super::training::{Average, Training, Types};
 use super::update::Update;
@@ -23,8 +26,10 @@ pub(super) struct Weights<'t> {
     pub(super) training: &'t Training,
     /// The axis along which state is sharded or replicas are averaged.
     axis: Option<&'t str>,
-    /// The ranks along it.
-    ranks: u64,
+    /// How each layer is cut along it.
+    cuts: Vec<Cut>,
+    /// Buffers that are longer than what they are made of, and padded.
+    padded: BTreeSet<String>,
 }
 
 /// How much of each layer a rank updates.
@@ -45,7 +50,7 @@ impl<'t> Weights<'t> {
     ) -> Result<Self, TemplateError> {
         training.check()?;
         let (axis, ranks) = (training.ranks.over(), training.ranks.in_group());
-        Ok(Self::along(name, about, training, axis, ranks))
+        Self::along(name, about, training, axis, ranks)
     }
 
     /// A draft along one axis of a mesh.
@@ -55,14 +60,17 @@ impl<'t> Weights<'t> {
         training: &'t Training,
         axis: Option<&'t str>,
         ranks: u64,
-    ) -> Self {
+    ) -> Result<Self, TemplateError> {
         let Types { param, grad, reduce } = training.types;
         let about = format!(
             "{about}\nParameters in {param}, gradients in {grad}, reduced in {reduce}; {}.",
             training.optimizer
         );
+        let cut = |(layer, elements)| Cut::new(layer, elements, ranks);
+        let layers = training.layers.iter().copied().enumerate();
+        let cuts = layers.map(cut).collect::<Result<Vec<Cut>, _>>()?;
         let draft = Draft::new(name, about, &training.ranks);
-        Self { draft, training, axis, ranks }
+        Ok(Self { draft, training, axis, cuts, padded: BTreeSet::new() })
     }
 
     /// Each layer's number and elements, first layer first.
@@ -70,9 +78,33 @@ impl<'t> Weights<'t> {
         self.training.layers.iter().copied().enumerate()
     }
 
-    /// The elements of each rank's block of a layer.
-    pub(super) fn block(&self, layer: usize, elements: u64) -> Result<u64, TemplateError> {
-        divided(&format!("layer {layer}"), elements, self.ranks)
+    /// How a layer is cut into shards.
+    pub(super) fn cut(&self, layer: usize) -> Option<Cut> {
+        self.cuts.get(layer).copied()
+    }
+
+    /// Says which layers are padded.
+    pub(super) fn padding_told(&mut self) {
+        for (layer, cut) in self.cuts.iter().enumerate().filter(|(_, cut)| cut.is_padded()) {
+            // Writing into a String cannot fail.
+            let _ = write!(self.draft.about, "\nLayer {layer} has {cut}.");
+        }
+    }
+
+    /// The buffer that is worked with: the padded one, where there is one.
+    pub(super) fn working(&self, name: &str) -> String {
+        let padded = if self.padded.contains(name) { "_padded" } else { "" };
+        format!("{name}{padded}")
+    }
+
+    /// Fills a buffer up with zeros, if it is shorter than that, and lets it go.
+    fn pad(&mut self, name: &str, layer: usize, kind: Kind, to: fn(Cut) -> u64) {
+        let Some(cut) = self.cut(layer).filter(|cut| cut.is_padded()) else { return };
+        self.padded.insert(name.to_string());
+        let padded = self.working(name);
+        self.draft.is(&padded, self.part(kind, layer));
+        self.draft.pad(name, &padded, to(cut));
+        self.draft.goes(name);
     }
 
     pub(super) fn part(&self, kind: Kind, layer: usize) -> Part {
@@ -94,6 +126,13 @@ impl<'t> Weights<'t> {
         }
     }
 
+    /// Each rank's own shard of a buffer that all have whole.
+    pub(super) fn own_shard(&mut self, layer: usize, kind: Kind, (from, to): (&str, &str)) {
+        let Some(cut) = self.cut(layer) else { return };
+        self.draft.is_view(to, self.part(kind, layer));
+        self.draft.own_shard(from, to, self.axis.or(self.training.ranks.over()), cut);
+    }
+
     /// Along an axis, rank 0's buffer replaces the others'.
     pub(super) fn equal(&mut self, name: &str, axis: Option<&str>) {
         self.draft.collective(OperationKind::Broadcast, None, (name, name), axis);
@@ -101,16 +140,33 @@ impl<'t> Weights<'t> {
         self.draft.need(everywhere(), name, &of_root);
     }
 
-    /// Every rank starts with its own block of each layer, in the type `dtype`.
-    pub(super) fn shards(&mut self, dtype: Dtype) -> Result<(), TemplateError> {
+    /// Every rank starts with its own shard of each layer, in the type `dtype`, of
+    /// which the last may be shorter.
+    pub(super) fn shards(&mut self, dtype: Dtype) {
         self.draft.passage("parameters sharded");
-        for (layer, elements) in self.layers() {
-            let block = self.block(layer, elements)?;
+        for (layer, cut) in self.cuts.clone().into_iter().enumerate() {
             let part = self.part(Kind::Parameters, layer);
             let meaning = format!("parameters of layer {layer}, this rank's shard");
-            self.draft.input(&format!("param{layer}_shard"), part, (dtype, block), meaning);
+            let name = format!("param{layer}_shard");
+            if cut.is_padded() {
+                let ranks = &self.training.ranks;
+                let of = |rank| cut.owned_by(ranks.coordinate_along(self.axis, rank));
+                let counts = (0..ranks.count()).map(of).collect();
+                self.draft.ragged(&name, part, (dtype, counts), meaning);
+            } else {
+                self.draft.input(&name, part, (dtype, cut.block()), meaning);
+            }
         }
-        Ok(())
+    }
+
+    /// Shards of one length, for gathering.
+    pub(super) fn shards_padded(&mut self) {
+        if self.cuts.iter().any(|cut| cut.is_padded()) {
+            self.draft.passage("shards padded to one length");
+        }
+        for (layer, _) in self.layers() {
+            self.pad(&format!("param{layer}_shard"), layer, Kind::Parameters, Cut::block);
+        }
     }
 
     /// The optimizer's master copy, where there is one, of `source(k)`.
@@ -119,27 +175,27 @@ impl<'t> Weights<'t> {
         self.draft.passage("optimizer's master copy");
         for (layer, _) in self.layers() {
             let part = self.part(Kind::Optimizer, layer);
-            self.draft.master(&source(layer), &format!("master{layer}"), master, part);
+            let source = self.working(&source(layer));
+            self.draft.master(&source, &format!("master{layer}"), master, part);
         }
     }
 
     /// The optimizer's moments of what each rank updates.
-    pub(super) fn moments(&mut self, owned: Owned) -> Result<(), TemplateError> {
+    pub(super) fn moments(&mut self, owned: Owned) {
         self.draft.passage("before the step");
         for (layer, elements) in self.layers() {
             let part = self.part(Kind::Optimizer, layer);
-            let count = self.owned(owned, layer, elements)?;
+            let count = self.owned(owned, layer, elements);
             let (suffix, of) =
                 (layer.to_string(), format!("what this rank updates of layer {layer}"));
             self.draft.moments(self.training.optimizer, (&suffix, &of), count, part);
         }
-        Ok(())
     }
 
-    fn owned(&self, owned: Owned, layer: usize, elements: u64) -> Result<u64, TemplateError> {
+    fn owned(&self, owned: Owned, layer: usize, elements: u64) -> u64 {
         match owned {
-            Owned::Whole => Ok(elements),
-            Owned::Shard => self.block(layer, elements),
+            Owned::Whole => elements,
+            Owned::Shard => self.cut(layer).map_or(0, Cut::block),
         }
     }
 
@@ -172,7 +228,8 @@ impl<'t> Weights<'t> {
     /// the whole gradient go; `across` is averaged too, shard by shard.
     pub(super) fn reduce_scatter(&mut self, layer: usize, to: Dtype, across: Option<&str>) {
         let reduce = self.training.types.reduce;
-        let (own, shard) = (format!("grad{layer}"), format!("grad{layer}_shard"));
+        self.pad(&format!("grad{layer}"), layer, Kind::Gradients, Cut::length);
+        let (own, shard) = (self.working(&format!("grad{layer}")), format!("grad{layer}_shard"));
         let copy = self.in_reduced_type(layer);
         if copy != own {
             self.draft.goes(&own);
@@ -196,14 +253,23 @@ impl<'t> Weights<'t> {
         self.need_of_shard(layer, to, if across.is_some() { None } else { self.axis });
     }
 
+    /// Everybody needs the whole of a layer in a buffer, where padding may follow it.
+    pub(super) fn need_whole(&mut self, layer: usize, buffer: &str, whole: &Expr) {
+        match self.cut(layer).filter(|cut| cut.is_padded()) {
+            Some(cut) => self.draft.need_first(everywhere(), buffer, cut.elements(), whole),
+            None => self.draft.need(everywhere(), buffer, whole),
+        }
+    }
+
     /// The optimizer of each rank needs its shard of the average over an axis.
     pub(super) fn need_of_shard(&mut self, layer: usize, to: Dtype, over: Option<&str>) {
-        let average = needed::shard(self.average_of(layer, over), self.axis);
+        let sharding = self.cut(layer).map(Cut::sharding).unwrap_or_default();
+        let average = needed::shard(self.average_of(layer, over), self.axis, sharding);
         let average = needed::cast(average, self.training.types.reduce, to);
         self.draft.need(everywhere(), &format!("grad{layer}_shard"), &average);
     }
 
-    /// Gathers the whole of a layer from every rank's shard `from`.
+    /// Gathers the whole of a layer from every rank's shard `from`, with its padding.
     pub(super) fn gather(&mut self, layer: usize, from: &str, to: &str) {
         self.draft.is(to, self.part(Kind::Parameters, layer));
         self.draft.collective(OperationKind::AllGather, None, (from, to), self.axis);
@@ -221,29 +287,29 @@ impl<'t> Weights<'t> {
         owned: Owned,
         updated: impl Fn(usize) -> String,
         (grad, grad_type): (impl Fn(usize) -> String, Dtype),
-    ) -> Result<(), TemplateError> {
+    ) {
         let whose = match owned {
             Owned::Whole => "as this rank computed them",
             Owned::Shard => "this rank's shard",
         };
         for (layer, elements) in self.layers() {
-            let count = self.owned(owned, layer, elements)?;
-            let (old, gradient) = (updated(layer), grad(layer));
+            let count = self.owned(owned, layer, elements);
+            let (name, gradient) = (updated(layer), grad(layer));
             let update = Update {
-                old: &old,
+                old: &self.working(&name),
+                next: format!("{name}_next"),
                 size: (self.training.updated_type(), count),
                 gradient: (&gradient, grad_type),
                 meaning: format!("parameters of layer {layer} after the step, {whose}"),
             };
             self.draft.update(self.training.optimizer.rule, update);
         }
-        Ok(())
     }
 
     /// The gradient in the type that it is reduced in; a copy, where that is another.
     fn in_reduced_type(&mut self, layer: usize) -> String {
         let Types { grad, reduce, .. } = self.training.types;
-        let own = format!("grad{layer}");
+        let own = self.working(&format!("grad{layer}"));
         if grad == reduce {
             return own;
         }

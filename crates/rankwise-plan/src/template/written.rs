@@ -11,8 +11,21 @@ use serde_json::Value;
 use super::draft::{Draft, Event};
 
 /// The keys of a table in the order in which people read them; others follow.
-const ORDER: [&str; 12] = [
-    "call", "op", "root", "peer", "over", "on", "send", "recv", "buffer", "dtype", "count",
+const ORDER: [&str; 15] = [
+    "call",
+    "op",
+    "root",
+    "peer",
+    "over",
+    "on",
+    "send",
+    "recv",
+    "buffer",
+    "positions",
+    "holds",
+    "dtype",
+    "count",
+    "counts",
     "meaning",
 ];
 

@@ -55,27 +55,24 @@ impl Zero {
     /// The plan and its schedule.
     pub fn draft(&self) -> Result<Draft, TemplateError> {
         let mut weights = Weights::new(self.stage.name(), self.stage.about(), &self.training)?;
+        weights.padding_told();
         match self.stage {
-            Stage::Parameters => weights.sharded_parameters()?,
-            Stage::Optimizer | Stage::Gradients => self.replicated_parameters(&mut weights)?,
+            Stage::Parameters => weights.sharded_parameters(),
+            Stage::Optimizer | Stage::Gradients => self.replicated_parameters(&mut weights),
         }
         Ok(weights.draft)
     }
 
-    fn replicated_parameters(&self, weights: &mut Weights<'_>) -> Result<(), TemplateError> {
+    fn replicated_parameters(&self, weights: &mut Weights<'_>) {
         let types = self.training.types;
         weights.replicas();
         weights.draft.passage("each rank's own block of the parameters, as a view");
-        for (layer, elements) in weights.layers() {
-            let block = weights.block(layer, elements)?;
-            let own = format!("param{layer}_shard");
-            weights.draft.is(&own, weights.part(Kind::Parameters, layer));
-            weights.draft.own_block(&format!("param{layer}"), &own, block);
-            // A view: it is not held beside what it is a part of.
-            weights.draft.goes(&own);
+        for (layer, _) in weights.layers() {
+            let names = (format!("param{layer}"), format!("param{layer}_shard"));
+            weights.own_shard(layer, Kind::Parameters, (&names.0, &names.1));
         }
         weights.masters(|layer| format!("param{layer}_shard"));
-        weights.moments(Owned::Shard)?;
+        weights.moments(Owned::Shard);
         for (layer, elements) in weights.layers().rev() {
             match self.stage {
                 Stage::Optimizer => {
@@ -83,11 +80,8 @@ impl Zero {
                     weights.draft.passage(title);
                     weights.gradient(layer, elements);
                     weights.all_reduce(layer);
-                    let own = format!("grad{layer}_shard");
-                    weights.draft.is(&own, weights.part(Kind::Gradients, layer));
-                    let block = weights.block(layer, elements)?;
-                    weights.draft.own_block(&format!("grad{layer}"), &own, block);
-                    weights.draft.goes(&own);
+                    let names = (format!("grad{layer}"), format!("grad{layer}_shard"));
+                    weights.own_shard(layer, Kind::Gradients, (&names.0, &names.1));
                     weights.need_of_shard(layer, types.grad, weights.axis());
                 }
                 _ => weights.backward(layer, elements, types.grad, None),
@@ -96,7 +90,7 @@ impl Zero {
         let updated = |layer| updated(&self.training, layer);
         weights.draft.passage("optimizer: each rank updates its shard");
         let grad = (|layer| format!("grad{layer}_shard"), types.grad);
-        weights.update(Owned::Shard, updated, grad)?;
+        weights.update(Owned::Shard, updated, grad);
         weights.masters_converted();
         for own in weights.names("param", "_shard_next") {
             weights.draft.goes(&own);
@@ -104,12 +98,17 @@ impl Zero {
         weights.draft.passage("updated parameters gathered, gradients let go");
         for (layer, _) in weights.layers() {
             let (own, next) = (format!("param{layer}_shard_next"), format!("param{layer}_next"));
-            weights.gather(layer, &own, &next);
+            weights.gather_updated(layer, &own, &next);
             if self.training.optimizer.rule == Rule::Adam {
                 let stored = self.training.updated_type();
                 let updated = needed::input(&format!("{}_next", updated(layer)));
                 let updated = needed::cast(updated, stored, types.param);
                 let gathered = needed::gather(updated, weights.axis());
+                let cut = weights.cut(layer).filter(|cut| cut.is_padded());
+                let gathered = match cut {
+                    Some(cut) => needed::first(gathered, cut.elements()),
+                    None => gathered,
+                };
                 weights.draft.need(everywhere(), &next, &gathered);
             }
             weights.draft.goes(&format!("param{layer}"));
@@ -117,22 +116,22 @@ impl Zero {
         }
         let outputs = weights.names("param", "_next");
         weights.draft.outputs(&outputs);
-        Ok(())
     }
 }
 
 impl Weights<'_> {
     /// Stage 3: parameters in their own type, the master copy with the optimizer.
-    fn sharded_parameters(&mut self) -> Result<(), TemplateError> {
+    fn sharded_parameters(&mut self) {
         let types = self.training.types;
-        self.shards(types.param)?;
+        self.shards(types.param);
+        self.shards_padded();
         self.masters(|layer| format!("param{layer}_shard"));
-        self.moments(Owned::Shard)?;
+        self.moments(Owned::Shard);
         self.forward_and_backward(types.param, types.grad, None);
         let updated = |layer| updated(self.training, layer);
         self.draft.passage("optimizer: each rank updates its shard");
         let grad = (|layer| format!("grad{layer}_shard"), types.grad);
-        self.update(Owned::Shard, updated, grad)?;
+        self.update(Owned::Shard, updated, grad);
         self.masters_converted();
         self.draft.passage("gradients let go");
         for (layer, _) in self.layers() {
@@ -140,7 +139,17 @@ impl Weights<'_> {
         }
         let outputs = self.names("param", "_shard_next");
         self.draft.outputs(&outputs);
-        Ok(())
+    }
+
+    /// Gathers updated shards, and leaves their padding out.
+    fn gather_updated(&mut self, layer: usize, own: &str, next: &str) {
+        let Some(cut) = self.cut(layer).filter(|cut| cut.is_padded()) else {
+            return self.gather(layer, own, next);
+        };
+        let padded = format!("{next}_padded");
+        self.gather(layer, own, &padded);
+        self.draft.is_view(next, self.part(Kind::Parameters, layer));
+        self.draft.first(&padded, next, cut.elements());
     }
 
     /// Where there is a master copy, the parameter's shard is made of it.
@@ -153,7 +162,7 @@ impl Weights<'_> {
             self.draft.is(&next, self.part(Kind::Parameters, layer));
             let master = format!("master{layer}_next");
             self.draft.cast(&master, &next, self.training.types.param);
-            self.draft.goes(&format!("param{layer}_shard"));
+            self.draft.goes(&self.working(&format!("param{layer}_shard")));
         }
     }
 }

@@ -2,6 +2,7 @@
 //! hold is what the papers say.
 
 mod layers;
+mod padding;
 mod pipeline;
 mod training;
 
