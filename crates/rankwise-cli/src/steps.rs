@@ -128,7 +128,7 @@ fn local(step: &LocalStep) -> String {
         LocalAct::Alloc { dtype: ElementType::Is(dtype), count } => {
             format!("alloc {count} of {dtype}")
         }
-        LocalAct::Alloc { dtype: ElementType::Of(like), count } => {
+        LocalAct::Alloc { dtype: ElementType::Of(like, _), count } => {
             format!("alloc {count} like {like}")
         }
         LocalAct::Fill { value, dtype, count } => format!("fill {count} of {dtype} with {value}"),

@@ -224,6 +224,12 @@ impl<'a> At<'a> {
         Some(Self { index, act: 0, part: None, step: proposal.steps.get(index)?, proposal })
     }
 
+    /// A part of the group that this step is; `None` if it has fewer, or is none.
+    pub(crate) fn part(&self, part: usize) -> Option<Self> {
+        let Act::Group(group) = &self.step.act else { return None };
+        Some(Self { part: Some(part), step: group.steps.get(part)?, ..*self })
+    }
+
     /// The group of a partition that a rank is in, and as which rank of it.
     fn group_of<'p>(
         &self,

@@ -430,8 +430,8 @@ pub enum LocalAct {
 pub enum ElementType {
     /// This one.
     Is(Dtype),
-    /// That of this buffer.
-    Of(Operand),
+    /// That of this buffer, the rank's own or that of another.
+    Of(Operand, Option<WorldRank>),
 }
 
 impl LocalAct {
@@ -503,6 +503,22 @@ impl Act {
             _ => (Some(self), None),
         };
         own.into_iter().chain(parts.into_iter().flatten().map(|step| &step.act))
+    }
+
+    /// The steps that it makes `rank` do before anything else, and the numbers of those
+    /// of a group that are this rank's.
+    pub(crate) fn of_rank(&self, plan: &Plan, rank: WorldRank) -> (Vec<&Step>, Vec<usize>) {
+        let Self::Group(group) = self else { return (Vec::new(), Vec::new()) };
+        let is_its = |step: &Step| match &step.act {
+            // Whoever is in no group of a call that is written so is told.
+            Self::Collective(call) => {
+                group.stands_for.is_none() || call.over.locate(rank).is_some()
+            }
+            act => act.on().is_some_and(|on| plan.is_on(on, rank)),
+        };
+        let opens = group.opens.iter().filter(|step| is_its(step)).collect();
+        let parts = group.steps.iter().enumerate();
+        (opens, parts.filter(|(_, step)| is_its(step)).map(|(part, _)| part).collect())
     }
 
     /// How often something is done for it, counted by rank, at most.

@@ -44,7 +44,10 @@ impl Machine<'_> {
         positions: Range<u64>,
         how: How,
     ) -> Result<(), PlanError> {
-        let Some(part) = at.part else { return Ok(()) };
+        // Of programs, the units of their calls are checked.
+        let Some(part) = at.part.filter(|_| self.proposal.programs.is_empty()) else {
+            return Ok(());
+        };
         let Some(step) = self.proposal.steps.get(at.index) else { return Ok(()) };
         let Act::Group(group) = &step.act else { return Ok(()) };
         let Some(step) = group.steps.get(part) else { return Ok(()) };

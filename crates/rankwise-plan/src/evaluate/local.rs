@@ -59,7 +59,7 @@ impl Machine<'_> {
             LocalAct::Alloc { dtype, count } => {
                 let dtype = match dtype {
                     ElementType::Is(dtype) => *dtype,
-                    ElementType::Of(like) => self.buffer(at, rank, like)?.dtype(),
+                    ElementType::Of(like, of) => self.buffer(at, of.unwrap_or(rank), like)?.dtype(),
                 };
                 let gap = Content::Gap(Gap::Unwritten { step: at.index });
                 Arc::new(Vector::of(dtype, *count, gap))

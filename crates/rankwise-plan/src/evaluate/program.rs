@@ -1,6 +1,6 @@
 //! A proposal with programs: what completes, in the order in which it does.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -13,7 +13,7 @@ use super::{At, Machine, sizes};
 use crate::error::{Fault, PlanError};
 use crate::memory::{Memory, ranks};
 use crate::plan::{Act, Direction, Enqueued};
-use crate::program::{Sizes, lower};
+use crate::program::{Moved, Sizes, lower};
 use crate::term::Terms;
 use crate::vector::{Content, Gap, Vector};
 
@@ -27,11 +27,11 @@ impl<'a> Machine<'a> {
             let nothing = Vector::of(*dtype, *count, Content::Gap(Gap::NeverRan { step: *step }));
             self.memory.put(*rank, buffer, Arc::new(nothing));
         }
-        let mut done: BTreeSet<(WorldRank, u64)> = BTreeSet::new();
+        let mut done = Done::default();
         for places in findings.completions.iter() {
             let places: Vec<Place> = places.collect();
-            match self.complete(&places) {
-                Ok(()) => done.extend(places.iter().map(|place| (place.rank, place.step))),
+            match self.complete(&places, &mut done) {
+                Ok(()) => done.places.extend(places),
                 // Where nothing settles an order, buffers need not fit: the report says why.
                 Err(error) if error.kind == Fault::Limit || findings.reports.is_empty() => {
                     return Err(error);
@@ -39,7 +39,7 @@ impl<'a> Machine<'a> {
                 Err(_) => {}
             }
         }
-        self.leave_gaps(&sizes, &done);
+        self.leave_gaps(&sizes, &mut done);
         Ok(findings)
     }
 
@@ -53,11 +53,11 @@ impl<'a> Machine<'a> {
 
     /// Carries out one operation: a collective's calls, both sides of a message, or one
     /// local act.
-    fn complete(&mut self, places: &[Place]) -> Result<(), PlanError> {
+    fn complete(&mut self, places: &[Place], done: &mut Done) -> Result<(), PlanError> {
         let mut members: Vec<(WorldRank, Member<'a>)> = Vec::new();
         let mut recvs = Vec::new();
         for place in places {
-            let Some(at) = self.at(*place) else { continue };
+            let Some(at) = self.at(*place, done)? else { continue };
             match &at.step.act {
                 Act::Collective(call) => members.push((place.rank, Member { at, call })),
                 Act::Local(local) => self.local(&at, local, place.rank)?,
@@ -65,7 +65,7 @@ impl<'a> Machine<'a> {
                     Direction::Send => self.message(&at, message, place.rank)?,
                     Direction::Recv => recvs.push((at, message, place.rank)),
                 },
-                // The reader refuses groups in programs.
+                // Of a group without a part for this rank there is nothing to do.
                 Act::Group(_) => {}
             }
         }
@@ -87,8 +87,20 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The step at a place of the lowered program.
-    fn at(&self, place: Place) -> Option<At<'a>> {
+    /// The step at a place of the lowered program, of a group the part. What a group makes
+    /// anew is made before its first part.
+    fn at(&mut self, place: Place, done: &mut Done) -> Result<Option<At<'a>>, PlanError> {
+        let Some(at) = self.step_at(place) else { return Ok(None) };
+        if !matches!(at.step.act, Act::Group(_)) {
+            return Ok(Some(at));
+        }
+        let parts = self.parts(at, place, done)?;
+        let within = place.within.and_then(|within| usize::try_from(within).ok());
+        let part = within.map_or(Some(at), |within| at.part(*parts.get(within)?));
+        Ok(part)
+    }
+
+    fn step_at(&self, place: Place) -> Option<At<'a>> {
         let program = self.plan.program_of(self.proposal, place.rank)?;
         match program.acts.get(usize::try_from(place.step).ok()?)? {
             Enqueued::Step { step, .. } => At::of(self.proposal, *step),
@@ -96,36 +108,74 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// The parts of a group that are the rank's, by their numbers.
+    fn parts(
+        &mut self,
+        at: At<'a>,
+        place: Place,
+        done: &mut Done,
+    ) -> Result<Arc<[usize]>, PlanError> {
+        let key = (place.rank, place.step);
+        if let Some(parts) = done.parts.get(&key) {
+            return Ok(Arc::clone(parts));
+        }
+        let (opens, parts) = at.step.act.of_rank(self.plan, place.rank);
+        let parts: Arc<[usize]> = parts.into();
+        done.parts.insert(key, Arc::clone(&parts));
+        for step in opens {
+            if let Act::Local(local) = &step.act {
+                self.local(&at, local, place.rank)?;
+            }
+        }
+        Ok(parts)
+    }
+
     /// Of what never completed, nothing is known that it would have written.
-    fn leave_gaps(&mut self, sizes: &Sizes, done: &BTreeSet<(WorldRank, u64)>) {
+    fn leave_gaps(&mut self, sizes: &Sizes, done: &mut Done) {
         for rank in ranks(self.plan.world) {
             let Some(program) = self.plan.program_of(self.proposal, rank) else { continue };
-            for (index, act) in (0_u64..).zip(&program.acts) {
-                let Enqueued::Step { step, .. } = act else { continue };
-                let written = self.proposal.steps.get(*step).and_then(|step| step.act.writes());
-                let Some(written) = written.filter(|_| !done.contains(&(rank, index))) else {
-                    continue;
-                };
-                let at = usize::try_from(index).ok().map(|index| (rank, index));
-                let moved = at.and_then(|at| sizes.moved.get(&at));
-                if let Some((dtype, count)) = moved.and_then(|moved| moved.leaves) {
-                    let gap = Content::Gap(Gap::NeverRan { step: *step });
-                    let name = &written.buffer;
-                    let whole = Vector::of(dtype, count, gap);
-                    let left = match &written.positions {
-                        None => whole,
-                        Some(positions) => {
-                            let length = positions.end.saturating_sub(positions.start);
-                            let part = Vector::of(dtype, length, gap);
-                            let before = self.memory.get(rank, name);
-                            before
-                                .and_then(|before| before.replaced(positions.start, &part))
-                                .unwrap_or(whole)
-                        }
+            for index in 0..program.acts.len() {
+                let step = u64::try_from(index).unwrap_or(u64::MAX);
+                let place = Place { rank, step, within: None };
+                let Some(at) = self.step_at(place) else { continue };
+                let moved = sizes.moved.get(&(rank, index)).map(Vec::as_slice).unwrap_or_default();
+                let is_group = matches!(at.step.act, Act::Group(_));
+                // What a group could not make anew is missing anyway.
+                let parts = if is_group { self.parts(at, place, done).ok() } else { None };
+                for (within, moved) in (0..).zip(moved) {
+                    let within: usize = within;
+                    let part = parts.as_ref().and_then(|parts| at.part(*parts.get(within)?));
+                    let (at, within) = match part {
+                        Some(part) => (part, u64::try_from(within).ok()),
+                        None => (at, None),
                     };
-                    self.memory.put(rank, name, Arc::new(left));
+                    if !done.places.contains(&Place { within, ..place }) {
+                        self.leave_gap(&at, rank, moved);
+                    }
                 }
             }
         }
     }
+
+    fn leave_gap(&mut self, at: &At<'_>, rank: WorldRank, moved: &Moved) {
+        let Some(written) = at.step.act.writes() else { return };
+        let gap = Content::Gap(Gap::NeverRan { step: at.index });
+        let left = match (&written.positions, self.memory.get(rank, &written.buffer)) {
+            (Some(positions), Some(before)) => {
+                let length = positions.end.saturating_sub(positions.start);
+                before.replaced(positions.start, &Vector::of(before.dtype(), length, gap))
+            }
+            _ => moved.leaves.map(|(dtype, count)| Vector::of(dtype, count, gap)),
+        };
+        let Some(left) = left else { return };
+        self.memory.put(rank, &written.buffer, Arc::new(left));
+    }
+}
+
+/// What of the programs has been carried out.
+#[derive(Default)]
+struct Done {
+    places: BTreeSet<Place>,
+    /// The parts of each group that has begun.
+    parts: BTreeMap<(WorldRank, u64), Arc<[usize]>>,
 }

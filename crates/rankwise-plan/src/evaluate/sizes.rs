@@ -13,14 +13,16 @@ use core::ops::Range;
 use rankwise_model::{Dtype, Layout, Rank};
 use rankwise_program::program::View;
 use rankwise_program::{Payload, Seq};
-use rankwise_topology::{Group, WorldRank};
+use rankwise_topology::WorldRank;
 
 use super::collective::{count_of, layout, operation};
 use super::message::{Ends, ends};
 use super::{At, Machine};
 use crate::error::PlanError;
 use crate::memory::ranks;
-use crate::plan::{Act, CollectiveStep, Direction, Enqueued, LocalStep, MessageStep, Operand};
+use crate::plan::{
+    Act, CollectiveStep, Direction, Enqueued, GroupStep, LocalStep, MessageStep, Operand,
+};
 use crate::program::{Moved, Sizes};
 use crate::vector::{Content, Gap, Vector};
 
@@ -34,8 +36,17 @@ struct DryRun<'m, 'a> {
     /// Buffers whose size depends on a call that may never come.
     unknown: BTreeSet<(WorldRank, String)>,
     counts: BTreeMap<Counted, u64>,
+    /// The calls of the act that a rank is at, while any of them waits for a size.
+    open: BTreeMap<WorldRank, Vec<OpenCall<'a>>>,
     /// What whoever brings the data moves.
     brought: BTreeMap<(Arc<str>, Seq), Payload>,
+}
+
+/// A call that is numbered, and may wait for its size.
+struct OpenCall<'a> {
+    at: At<'a>,
+    key: (Arc<str>, Seq),
+    moved: Option<Moved>,
 }
 
 /// Whether a rank may wait for the size of another's.
@@ -59,6 +70,7 @@ pub(super) fn sizes(machine: &mut Machine<'_>) -> Result<Sizes, PlanError> {
         sizes: Sizes::default(),
         unknown: BTreeSet::new(),
         counts: BTreeMap::new(),
+        open: BTreeMap::new(),
         brought: BTreeMap::new(),
     };
     run.all()?;
@@ -105,29 +117,97 @@ impl<'a> DryRun<'_, 'a> {
     ) -> Result<Gone, PlanError> {
         let Enqueued::Step { step, .. } = act else { return Ok(Gone::Through) };
         let Some(at) = At::of(self.machine.proposal, *step) else { return Ok(Gone::Through) };
-        let moved = match &at.step.act {
-            Act::Collective(call) => self.collective(&at, call, rank, patience)?,
-            Act::Message(message) => self.message(&at, message, rank, patience)?,
-            Act::Local(local) => Some(self.local(&at, local, rank)?),
-            // The reader refuses groups in programs.
-            Act::Group(_) => None,
+        let moved = if let Act::Local(local) = &at.step.act {
+            Vec::from([self.local(&at, local, rank)?])
+        } else {
+            let mut calls = match self.open.remove(&rank) {
+                Some(calls) => calls,
+                None => self.calls(at, rank)?,
+            };
+            for call in calls.iter_mut().filter(|call| call.moved.is_none()) {
+                call.moved = self.call(call, rank, patience)?;
+            }
+            if calls.iter().any(|call| call.moved.is_none()) {
+                self.open.insert(rank, calls);
+                return Ok(Gone::NotYet);
+            }
+            calls.into_iter().filter_map(|call| call.moved).collect()
         };
-        let Some(moved) = moved else { return Ok(Gone::NotYet) };
         self.sizes.moved.insert((rank, index), moved);
         Ok(Gone::Through)
+    }
+
+    /// The calls of an act, each with its number: those of a group in its order, whichever
+    /// is gone through first.
+    fn calls(&mut self, at: At<'a>, rank: WorldRank) -> Result<Vec<OpenCall<'a>>, PlanError> {
+        if let Act::Group(GroupStep { stands_for: Some(_), steps, .. }) = &at.step.act {
+            // Of a call that is written out here, everybody is in some group.
+            if let Some(
+                Act::Collective(CollectiveStep { over, over_name, .. })
+                | Act::Message(MessageStep { over, over_name, .. }),
+            ) = steps.first().map(|step| &step.act)
+            {
+                at.group_of(over, over_name.as_deref(), rank)?;
+            }
+        }
+        let (opens, parts) = at.step.act.of_rank(self.machine.plan, rank);
+        for step in opens {
+            if let Act::Local(local) = &step.act {
+                self.local(&at, local, rank)?;
+            }
+        }
+        let alone = (!matches!(at.step.act, Act::Group(_))).then_some(at);
+        let parts = parts.into_iter().filter_map(|part| at.part(part));
+        let mut calls = Vec::new();
+        for at in alone.into_iter().chain(parts) {
+            let (name, of_pair) = match &at.step.act {
+                Act::Collective(call) => {
+                    let over_name = call.over_name.as_deref();
+                    let (group, _) = at.group_of(&call.over, over_name, rank)?;
+                    (self.sizes.communicators.name(&call.over, over_name, group), None)
+                }
+                Act::Message(message) => {
+                    let Ends { group, from, to, .. } = ends(&at, message, rank)?;
+                    let over_name = message.over_name.as_deref();
+                    let name = self.sizes.communicators.name(&message.over, over_name, group);
+                    (name, Some((from, to, message.direction)))
+                }
+                Act::Local(_) | Act::Group(_) => continue,
+            };
+            let number = self.counts.entry((rank, name.clone(), of_pair)).or_default();
+            let seq = match of_pair {
+                None => Seq::Collective(*number),
+                Some((from, to, _)) => Seq::Message { from, to, number: *number },
+            };
+            *number = number.saturating_add(1);
+            calls.push(OpenCall { at, key: (name, seq), moved: None });
+        }
+        Ok(calls)
+    }
+
+    fn call(
+        &mut self,
+        open: &OpenCall<'a>,
+        rank: WorldRank,
+        patience: Patience,
+    ) -> Result<Option<Moved>, PlanError> {
+        let (at, key) = (open.at, open.key.clone());
+        match &at.step.act {
+            Act::Collective(call) => self.collective(&at, call, key, rank, patience),
+            Act::Message(message) => self.message(&at, message, key, rank, patience),
+            Act::Local(_) | Act::Group(_) => Ok(Some(Moved::default())),
+        }
     }
 
     fn collective(
         &mut self,
         at: &At<'a>,
         call: &CollectiveStep,
+        key: (Arc<str>, Seq),
         rank: WorldRank,
         patience: Patience,
     ) -> Result<Option<Moved>, PlanError> {
         let (group, own) = at.group_of(&call.over, call.over_name.as_deref(), rank)?;
-        let name = self.sizes.communicators.name(&call.over, call.over_name.as_deref(), group);
-        let counted = (rank, name.clone(), None);
-        let key = (name, Seq::Collective(self.counts.get(&counted).copied().unwrap_or(0)));
         let operation = operation(at, call)?;
         let unit = layout(at, operation, group.size(), 1)?;
         let Ok(unit_at) = unit.at(own) else { return Ok(Some(Moved::default())) };
@@ -142,7 +222,7 @@ impl<'a> DryRun<'_, 'a> {
         } else {
             match (self.brought.get(&key), patience) {
                 (None, Patience::Waits) => return Ok(None),
-                (found, _) => found.copied(),
+                (found, _) => found.map(|brought| stated(*brought, call.count)),
             }
         };
         if let Some(reduction) = call.reduction {
@@ -153,7 +233,6 @@ impl<'a> DryRun<'_, 'a> {
         {
             self.brought.entry(key.clone()).or_insert(payload);
         }
-        self.count(counted);
         let layout = payload.map(|payload| layout(at, operation, group.size(), payload.count));
         let layout = layout.transpose()?;
         let mut moved = touched_by(call, layout.as_ref(), own);
@@ -182,16 +261,10 @@ impl<'a> DryRun<'_, 'a> {
         &mut self,
         at: &At<'a>,
         message: &MessageStep,
+        key: (Arc<str>, Seq),
         rank: WorldRank,
         patience: Patience,
     ) -> Result<Option<Moved>, PlanError> {
-        let Ends { group, from, to, .. } = ends(at, message, rank)?;
-        let group: &Group = group;
-        let over_name = message.over_name.as_deref();
-        let name = self.sizes.communicators.name(&message.over, over_name, group);
-        let counted = (rank, name.clone(), Some((from, to, message.direction)));
-        let number = self.counts.get(&counted).copied().unwrap_or(0);
-        let key = (name, Seq::Message { from, to, number });
         let mut moved = Moved { call: Some(key.clone()), ..Moved::default() };
         match message.direction {
             Direction::Send => {
@@ -206,7 +279,7 @@ impl<'a> DryRun<'_, 'a> {
             Direction::Recv => {
                 moved.payload = match (self.brought.get(&key), patience) {
                     (None, Patience::Waits) => return Ok(None),
-                    (found, _) => found.copied(),
+                    (found, _) => found.map(|brought| stated(*brought, message.count)),
                 };
                 moved.writes = sized_view(&message.buffer, moved.payload);
                 moved.leaves = moved.payload.map(|payload| (payload.dtype, payload.count));
@@ -214,7 +287,6 @@ impl<'a> DryRun<'_, 'a> {
             }
         }
         moved.dtype = moved.payload.map(|payload| payload.dtype);
-        self.count(counted);
         Ok(Some(moved))
     }
 
@@ -268,11 +340,11 @@ impl<'a> DryRun<'_, 'a> {
             self.sizes.first.entry(place).or_insert((dtype, count, at.index));
         }
     }
+}
 
-    fn count(&mut self, counted: Counted) {
-        let next = self.counts.entry(counted).or_default();
-        *next = next.saturating_add(1);
-    }
+/// What a call moves whose data another brings: as much as it says itself, if it does.
+fn stated(brought: Payload, count: Option<u64>) -> Payload {
+    Payload { count: count.unwrap_or(brought.count), ..brought }
 }
 
 /// What a rank's call reads and writes; all of its buffers while its size is not known.

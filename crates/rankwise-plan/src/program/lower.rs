@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use rankwise_model::{Dtype, Operation, Reduction};
-use rankwise_program::program::{Buffers, Host, Local, Planned, Step as Lowered};
+use rankwise_program::program::{Buffers, Local, Planned, Step as Lowered};
 use rankwise_program::{Collective, Program, Signature, Verb};
 use rankwise_topology::{World, WorldRank};
 
@@ -22,7 +22,7 @@ pub(crate) fn lower(plan: &Plan, proposal: &Proposal, sizes: &Sizes) -> Result<P
         let acts = plan.program_of(proposal, rank).map(|program| program.acts.as_slice());
         let acts = acts.unwrap_or_default().iter().enumerate();
         let steps: Result<Vec<Lowered>, PlanError> =
-            acts.map(|(index, act)| one(proposal, sizes, rank, index, act)).collect();
+            acts.map(|(index, act)| one(plan, proposal, sizes, rank, index, act)).collect();
         programs.push(steps?);
     }
     let groups = sizes.communicators.clone().into_groups().collect();
@@ -30,6 +30,7 @@ pub(crate) fn lower(plan: &Plan, proposal: &Proposal, sizes: &Sizes) -> Result<P
 }
 
 fn one(
+    plan: &Plan,
     proposal: &Proposal,
     sizes: &Sizes,
     rank: WorldRank,
@@ -43,39 +44,54 @@ fn one(
         }
         Enqueued::Step { step, stream, host } => (*step, stream, *host),
     };
-    let nothing = Moved::default();
-    let moved = sizes.moved.get(&(rank, index)).unwrap_or(&nothing);
+    let moved = sizes.moved.get(&(rank, index)).map(Vec::as_slice).unwrap_or_default();
     let at = At::of(proposal, step);
-    let signature = match at.map(|at| (at, &at.step.act)) {
-        Some((at, Act::Collective(call))) => Some(collective(&at, call, sizes, moved)?),
-        Some((_, Act::Message(message))) => {
+    if let Some(at) = at.filter(|at| matches!(at.step.act, Act::Group(_))) {
+        let (_, parts) = at.step.act.of_rank(plan, rank);
+        let parts = parts.into_iter().filter_map(|part| at.part(part)).zip(moved);
+        let calls = parts.map(|(at, moved)| planned(&at, sizes, moved, stream));
+        let calls: Vec<Planned> = calls.collect::<Result<Option<Vec<_>>, _>>()?.unwrap_or_default();
+        if !calls.is_empty() {
+            return Ok(Lowered::Unit(calls, host));
+        }
+    }
+    let nothing = Moved::default();
+    let moved = moved.first().unwrap_or(&nothing);
+    let call = at.map(|at| planned(&at, sizes, moved, stream)).transpose()?.flatten();
+    Ok(match call {
+        Some(call) => Lowered::Call(call, host),
+        None => {
+            // Of an unknown element type nothing depends on its width.
+            let dtype = moved.dtype.unwrap_or(Dtype::U8);
+            let buffers = Buffers { reads: moved.reads.clone(), writes: moved.writes.clone() };
+            Lowered::Local(Local { stream: stream.clone(), dtype, tag: None, buffers }, host)
+        }
+    })
+}
+
+/// The call of a collective or of one side of a message; `None` for anything else.
+fn planned(
+    at: &At<'_>,
+    sizes: &Sizes,
+    moved: &Moved,
+    stream: &Arc<str>,
+) -> Result<Option<Planned>, PlanError> {
+    let signature = match &at.step.act {
+        Act::Collective(call) => Some(collective(at, call, sizes, moved)?),
+        Act::Message(message) => {
             let verb = match message.direction {
                 Direction::Send => Verb::Send { to: message.peer },
                 Direction::Recv => Verb::Recv { from: message.peer },
             };
             sized(verb, moved)
         }
-        // The reader refuses groups in programs.
-        Some((_, Act::Local(_) | Act::Group(_))) | None => None,
+        Act::Local(_) | Act::Group(_) => None,
     };
-    Ok(lowered(signature, moved, stream, host))
-}
-
-fn lowered(signature: Option<Signature>, moved: &Moved, stream: &Arc<str>, host: Host) -> Lowered {
-    let stream = stream.clone();
-    let buffers = Buffers { reads: moved.reads.clone(), writes: moved.writes.clone() };
-    match signature.zip(moved.call.as_ref()) {
-        Some((signature, (group, _))) => {
-            let group = group.clone();
-            let (tag, value, creates) = (None, None, None);
-            Lowered::Call(Planned { group, signature, stream, tag, value, creates, buffers }, host)
-        }
-        None => {
-            // Of an unknown element type nothing depends on its width.
-            let dtype = moved.dtype.unwrap_or(Dtype::U8);
-            Lowered::Local(Local { stream, dtype, tag: None, buffers }, host)
-        }
-    }
+    Ok(signature.zip(moved.call.as_ref()).map(|(signature, (group, _))| {
+        let (group, stream) = (group.clone(), stream.clone());
+        let buffers = Buffers { reads: moved.reads.clone(), writes: moved.writes.clone() };
+        Planned { group, signature, stream, tag: None, value: None, creates: None, buffers }
+    }))
 }
 
 /// A collective's signature. A reduction that a rank does not name is the others'.

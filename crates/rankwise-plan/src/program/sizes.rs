@@ -15,8 +15,9 @@ use super::Communicators;
 /// What is known of the calls of all ranks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sizes {
-    /// By rank and act of its program; nothing for a wait or a fence.
-    pub(crate) moved: BTreeMap<(WorldRank, usize), Moved>,
+    /// By rank and act of its program; of a group, one for each of the rank's parts, in
+    /// order. Nothing for a wait or a fence.
+    pub(crate) moved: BTreeMap<(WorldRank, usize), Vec<Moved>>,
     /// What the buffers that steps write are first: element type and length, and the step.
     pub(crate) first: BTreeMap<(WorldRank, String), (Dtype, u64, usize)>,
     /// The reduction of a collective, where any of its calls names one.

@@ -103,7 +103,10 @@ fn set_on(act: &mut Act, on: &On) {
     match act {
         Act::Message(message) => message.on = on.clone(),
         Act::Local(local) => local.on = on.clone(),
-        // A group is refused by its reader.
+        // What a call stands for says itself who does which part of it.
+        Act::Group(group) if group.stands_for.is_none() => {
+            group.steps.iter_mut().for_each(|step| set_on(&mut step.act, on));
+        }
         Act::Collective(_) | Act::Group(_) => {}
     }
 }

@@ -36,11 +36,6 @@ pub(super) fn read(
         (Some(kind), _) => Act::Collective(reader.collective(kind)?),
         (None, Some((_, OwnCall::Send))) => Act::Message(reader.message(Direction::Send)?),
         (None, Some((_, OwnCall::Recv))) => Act::Message(reader.message(Direction::Recv)?),
-        (None, Some((name, OwnCall::Group | OwnCall::Vector(_)))) if scope == Scope::Program => {
-            let found = format!("{name} in a program of ranks");
-            let expected = "its parts one by one: in programs there are no groups yet";
-            return Err(call_spot.error(Fault::Contradiction, found, expected));
-        }
         (None, Some((_, OwnCall::Group))) => Act::Group(reader.group()?),
         (None, Some((name, OwnCall::Vector(kind)))) => Act::Group(reader.vector(name, kind)?),
         (None, Some((_, call))) => Act::Local(reader.local(call)?),
@@ -64,6 +59,8 @@ pub(super) enum Scope {
     Together,
     /// In the program of some ranks.
     Program,
+    /// In a group within such a program.
+    Part,
 }
 
 /// The step being read.
@@ -238,7 +235,7 @@ pub(super) fn only(
     for (key, span) in given {
         match (scope, key) {
             (Scope::Program, "stream" | "wait") => continue,
-            (Scope::Program, "on") => {
+            (Scope::Program | Scope::Part, "on") => {
                 if let Some(span) = span {
                     let expected = "no on: the program says whose steps they are";
                     let spot = at.key(key, span);

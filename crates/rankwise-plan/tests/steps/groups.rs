@@ -152,16 +152,3 @@ fn a_message_without_its_other_side() {
          expected a send from rank 1 to rank 0 that does not itself wait for rank 0"
     );
 }
-
-#[test]
-fn groups_are_no_part_of_programs_yet() {
-    let plan = format!(
-        "format = 1\ngroup.ranks = 2\n{FOUR}\n[[proposal.p.program]]\non = \"every rank\"\n\
-         step = [{{ call = \"group\", step = [{{ call = \"all_gather\", send = \"x\", recv = \"y\" }}] }}]\n"
-    );
-    assert_eq!(
-        super::refusal(&plan).to_string(),
-        "proposal.p.program[0].step[0].call: found group in a program of ranks, expected its parts \
-         one by one: in programs there are no groups yet"
-    );
-}

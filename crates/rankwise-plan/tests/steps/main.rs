@@ -2,6 +2,7 @@
 //! ragged buffers, groups, padding, tensors along an axis.
 
 mod groups;
+mod programs;
 mod ragged;
 mod refused;
 mod tensors;

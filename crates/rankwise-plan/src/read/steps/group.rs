@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::error::{Fault, PlanError};
 use crate::plan::{Act, GroupStep};
-use crate::read::steps::{self, StepReader};
+use crate::read::steps::{self, Scope, StepReader};
 
 impl StepReader<'_> {
     pub(super) fn group(&self) -> Result<GroupStep, PlanError> {
@@ -14,9 +14,13 @@ impl StepReader<'_> {
         if self.step.step.is_empty() {
             return Err(list.error(Fault::Missing, "no steps", "the steps that are one group"));
         }
+        let scope = match self.scope {
+            Scope::Together => Scope::Together,
+            Scope::Program | Scope::Part => Scope::Part,
+        };
         let mut parts = Vec::new();
         for (spot, step) in list.each(&self.step.step) {
-            let part = steps::read(&spot, step, self.declared, self.text, self.scope)?;
+            let part = steps::read(&spot, step, self.declared, self.text, scope)?;
             if !matches!(part.act, Act::Collective(_) | Act::Message(_)) {
                 let call = step.call.as_ref().map_or("", |call| call.value.as_str());
                 let found = format!("{call} within a group");

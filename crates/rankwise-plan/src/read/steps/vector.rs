@@ -105,7 +105,7 @@ impl Vectors<'_, '_> {
         let groups = self.over.partition.clone();
         let divided = match self.kind {
             OperationKind::AllGather => {
-                self.open_for_all(total, None);
+                self.open_for_all(total);
                 for (rank, (count, start)) in ranks().filter(|(_, (count, _))| *count > 0) {
                     let recv = part(spot, &self.recv, start, count, total)?;
                     let send = self.send.clone();
@@ -116,7 +116,7 @@ impl Vectors<'_, '_> {
             OperationKind::ReduceScatter => {
                 for (rank, (count, start)) in ranks() {
                     if count == 0 {
-                        self.open_for_all(0, Some(rank));
+                        self.open_on(rank, 0, rank);
                         continue;
                     }
                     let send = part(spot, &self.send, start, count, total)?;
@@ -127,7 +127,7 @@ impl Vectors<'_, '_> {
             }
             OperationKind::Gather => {
                 let Some(root) = root else { return Ok(None) };
-                self.open_for_all(total, Some(root));
+                self.open_on(root, total, root);
                 for group in groups.groups() {
                     for (rank, (count, _)) in ranks().filter(|(_, (count, _))| *count > 0) {
                         self.send_to(group, rank, root, self.send.clone(), count);
@@ -142,7 +142,7 @@ impl Vectors<'_, '_> {
             _ => {
                 let Some(root) = root else { return Ok(None) };
                 for (rank, _) in ranks().filter(|(_, (count, _))| *count == 0) {
-                    self.open_for_all(0, Some(rank));
+                    self.open_on(rank, 0, root);
                 }
                 for group in groups.groups() {
                     for (rank, (count, start)) in ranks().filter(|(_, (count, _))| *count > 0) {
@@ -194,7 +194,7 @@ impl Vectors<'_, '_> {
                 let (starts, total) =
                     displacements(spot, indices.clone().map(|from| count(from, at)))?;
                 if let Some(rank) = group.world_rank(to) {
-                    self.open(rank, total);
+                    self.open(rank, total, None);
                 }
                 for (other, (from, start)) in size.ranks().zip(starts).enumerate() {
                     let count = count(other, at);
@@ -243,24 +243,30 @@ impl Vectors<'_, '_> {
         self.steps.push(Step { act, span: self.reader.spot.span });
     }
 
-    /// Makes `recv` anew on each member of each group, or on one rank of each.
-    fn open_for_all(&mut self, count: u64, only: Option<Rank>) {
+    /// Makes `recv` anew on each member of each group.
+    fn open_for_all(&mut self, count: u64) {
+        let groups = self.over.partition.clone();
+        for rank in groups.groups().iter().flat_map(Group::members) {
+            self.open(*rank, count, None);
+        }
+    }
+
+    /// Makes `recv` anew on one rank of each group, of the type that `like` sends.
+    fn open_on(&mut self, rank: Rank, count: u64, like: Rank) {
         let groups = self.over.partition.clone();
         for group in groups.groups() {
-            let one = only.and_then(|rank| group.world_rank(rank));
-            let all = group.members().iter().copied().filter(|_| only.is_none());
-            for rank in one.into_iter().chain(all) {
-                self.open(rank, count);
+            if let Some(own) = group.world_rank(rank) {
+                self.open(own, count, group.world_rank(like));
             }
         }
     }
 
-    fn open(&mut self, rank: WorldRank, count: u64) {
+    fn open(&mut self, rank: WorldRank, count: u64, whose: Option<WorldRank>) {
         if self.recv.positions.is_some() {
             return;
         }
-        let dtype = ElementType::Of(Operand::whole(self.send.buffer.clone()));
-        let act = LocalAct::Alloc { dtype, count };
+        let send = Operand::whole(self.send.buffer.clone());
+        let act = LocalAct::Alloc { dtype: ElementType::Of(send, whose), count };
         let local = LocalStep { on: On::Rank(rank), act, recv: self.recv.clone() };
         self.opens.push(Step { act: Act::Local(local), span: self.reader.spot.span });
     }
