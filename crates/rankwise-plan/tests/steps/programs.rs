@@ -1,5 +1,7 @@
 //! The same steps in programs that each rank has for itself.
 
+use std::fmt::Write as _;
+
 use rankwise_program::{Kind, check};
 
 use super::{SATISFIED, answer, done, refusal};
@@ -10,7 +12,8 @@ const HEAD: &str = "format = 1\ngroup.ranks = 3\ninput.x = { dtype = \"i32\", co
 fn programs(head: &str, steps: &[&str]) -> String {
     let mut text = String::from(head);
     for (rank, steps) in steps.iter().enumerate() {
-        text += &format!("[[proposal.p.program]]\non = {{ rank = {rank} }}\nstep = [{steps}]\n");
+        write!(text, "[[proposal.p.program]]\non = {{ rank = {rank} }}\nstep = [{steps}]\n")
+            .unwrap();
     }
     text
 }
