@@ -38,8 +38,12 @@ struct Outcome {
 
 impl Outcome {
     fn of(id: &str, file: &str, proposal: &str) -> Self {
-        let plan = Plan::read(&text(id, file), Format::Toml, &mut NoArrays)
-            .unwrap_or_else(|error| panic!("{id}/{file}: {error}"));
+        Self::read(&text(id, file), proposal)
+    }
+
+    fn read(text: &str, proposal: &str) -> Self {
+        let plan = Plan::read(text, Format::Toml, &mut NoArrays)
+            .unwrap_or_else(|error| panic!("{error}\n{text}"));
         let proposal = plan.proposal(proposal).unwrap();
         let mut terms = Terms::new();
         let evaluation = evaluate(&plan, proposal, &mut terms).unwrap();
@@ -360,23 +364,105 @@ fn e12_the_plan_whose_blocks_go_to_other_owners() {
     assert_eq!(outcome.evidence(0).rank.index(), wrong[0]);
 }
 
+/// Both needs of one proposal of g05: the columns, and the gradient of rank 2's.
+#[track_caller]
+fn columns(proposal: &str) -> Outcome {
+    Outcome::of("g05-three-gpus", "plan.toml", proposal)
+}
+
 #[test]
 fn g05_the_plans_of_4096_columns_over_three_ranks() {
-    const ID: &str = "g05-three-gpus";
-    let case = &expected(ID)["cases"][0];
+    let case = &expected("g05-three-gpus")["cases"][0];
     assert_eq!((&case["n"], &case["world"]), (&Value::from(4096), &Value::from(3)));
-    is_right(ID, "plan.toml", "padded");
-    is_right(ID, "plan.toml", "uneven");
+    // Padded: the need of the shard says that its last two elements are zeros.
+    let padded = columns("padded");
+    assert_eq!(padded.answers(), [Answer::Yes, Answer::Yes]);
+    // Uneven: the columns are whole, and rank 2 has none of the padding.
+    let uneven = columns("uneven");
+    assert_eq!(uneven.answers(), [Answer::Yes, Answer::No]);
+    assert!(uneven.wrongs(1).contains(&"1365 elements long, needs 1366".to_string()));
     // 3 · 1365 = 4095: one column is lost.
-    let outcome = Outcome::of(ID, "plan.toml", "truncating");
-    assert_eq!(outcome.answers(), [Answer::No]);
-    assert!(outcome.wrongs(0).contains(&"4095 elements long, needs 4096".to_string()));
-    let counts = |proposal: &str, step: usize| {
-        let outcome = Outcome::of(ID, "plan.toml", proposal);
-        outcome.evaluation.steps[step].calls[0].layout.count()
+    let truncating = columns("truncating");
+    assert_eq!(truncating.answers(), [Answer::No, Answer::No]);
+    assert!(truncating.wrongs(0).contains(&"4095 elements long, needs 4096".to_string()));
+    assert_eq!(truncating.evidence(0).positions, 4095..4096);
+    let counts = |outcome: &Outcome, step: usize| -> Vec<Value> {
+        let calls = &outcome.evaluation.steps[step].calls;
+        calls.iter().map(|call| Value::from(call.layout.count())).collect()
     };
-    assert_eq!(counts("truncating", 4), case["truncating"]["shard"].as_u64().unwrap());
-    assert_eq!(counts("padded", 5), case["padded"]["shard"].as_u64().unwrap());
-    let uneven: Vec<_> = (4..7).map(|step| Value::from(counts("uneven", step))).collect();
-    assert_eq!(case["uneven"], Value::from(uneven));
+    assert_eq!(counts(&truncating, 4), [case["truncating"]["shard"].clone()]);
+    assert_eq!(counts(&padded, 2), [case["padded"]["shard"].clone()]);
+    assert_eq!(counts(&padded, 5), [case["padded"]["shard"].clone()]);
+    // A broadcast from each, and a reduce to each.
+    for step in [2, 3] {
+        assert_eq!(Value::from(counts(&uneven, step)), case["uneven"]);
+    }
+}
+
+/// Every division of the report: padded and uneven shards come together again, and how
+/// much of the padded ones is padding. Two elements over four ranks leave two ranks with
+/// none, which is legal.
+#[test]
+fn g05_shards_of_every_division_come_together_again() {
+    for case in expected("g05-three-gpus")["cases"].as_array().unwrap() {
+        let (n, world, counts) = (&case["n"], &case["world"], &case["uneven"]);
+        let text = format!(
+            "format = 1\ngroup.ranks = {world}\ninput.w = {{ dtype = \"f32\", count = {n} }}\n\
+             need = [{{ on = \"every rank\", buffer = \"y\", holds = \"w@rank0\" }}]\n\
+             [proposal.padded]\n\
+             step = [\n\
+             {{ call = \"broadcast\", root = 0, send = \"w\", recv = \"w\" }},\n\
+             {{ call = \"shard\", send = \"w\", recv = \"own\", uneven = \"pad\", value = 0 }},\n\
+             {{ call = \"all_gather\", send = \"own\", recv = \"all\" }},\n\
+             {{ call = \"slice\", send = \"all\", positions = \"0..{n}\", recv = \"y\" }},\n]\n\
+             [proposal.uneven]\n\
+             step = [\n\
+             {{ call = \"broadcast\", root = 0, send = \"w\", recv = \"w\" }},\n\
+             {{ call = \"shard\", send = \"w\", recv = \"own\", uneven = \"balanced\" }},\n\
+             {{ call = \"all_gather_v\", counts = {counts}, send = \"own\", recv = \"y\" }},\n]\n"
+        );
+        for proposal in ["padded", "uneven"] {
+            let outcome = Outcome::read(&text, proposal);
+            assert_eq!(outcome.answers(), [Answer::Yes], "{proposal} {case}");
+            let Some(padded) = case.get("padded").filter(|_| proposal == "padded") else {
+                continue;
+            };
+            let call = &outcome.evaluation.steps[2].calls[0];
+            let whole = call.layout.count() * u64::from(call.group.size().get());
+            assert_eq!(Value::from(call.layout.count()), padded["shard"]);
+            assert_eq!(whole - n.as_u64().unwrap(), padded["padding"].as_u64().unwrap());
+        }
+    }
+}
+
+#[test]
+fn d14_the_plan_whose_outputs_are_one_buffer() {
+    const ID: &str = "d14-aliased-output-list";
+    is_right(ID, "plan.toml", "outputs");
+    // Both into the same element: refused before anything is evaluated.
+    let aliased = text(ID, "plan.toml").replace("t[1..2]", "t[0..1]");
+    let error = refused(&aliased);
+    assert!(error.contains("t[0..1]"), "{error}");
+    // Ranges that share one element are no better.
+    let x = "count = 2\n\n[[need]]";
+    let longer = text(ID, "plan.toml")
+        .replace("on.rank = { 0 = [10.0], 1 = [20.0] }\n\n[[need]]", x)
+        .replace(
+            "count = 2\n\n[[proposal.outputs.step]]\ncall = \"group\"",
+            "count = 3\n\n[[proposal.outputs.step]]\ncall = \"group\"",
+        )
+        .replace("t[1..2]", "t[1..3]")
+        .replace("t[0..1]", "t[0..2]");
+    let error = refused(&longer);
+    assert!(error.contains("t["), "{error}");
+}
+
+/// Why a plan cannot be carried out.
+#[track_caller]
+fn refused(text: &str) -> String {
+    let plan = match Plan::read(text, Format::Toml, &mut NoArrays) {
+        Ok(plan) => plan,
+        Err(error) => return error.to_string(),
+    };
+    evaluate(&plan, &plan.proposals[0], &mut Terms::new()).unwrap_err().to_string()
 }

@@ -27,7 +27,7 @@ impl Ddp {
         let about = "Data parallelism: every rank holds everything, gradients are averaged.";
         let mut weights = Weights::new(Self::NAME, about, &self.training)?;
         weights.replicas();
-        weights.masters(|layer| format!("param{layer}"));
+        weights.masters(Owned::Whole, |layer| format!("param{layer}"));
         weights.moments(Owned::Whole);
         for (layer, elements) in weights.layers().rev() {
             weights.draft.passage(format!("backward of layer {layer}: its gradient is averaged"));

@@ -115,7 +115,7 @@ impl Weights<'_> {
             return self.gather(layer, &shard, to);
         }
         let copy = format!("param{layer}_shard_{param}");
-        self.draft.is(&copy, self.part(Kind::Parameters, layer));
+        self.draft.is(&copy, self.shard_part(Kind::Parameters, layer));
         self.draft.cast(&shard, &copy, param);
         self.gather(layer, &copy, to);
         self.draft.goes(&copy);

@@ -102,7 +102,7 @@ impl<'t> Weights<'t> {
         let Some(cut) = self.cut(layer).filter(|cut| cut.is_padded()) else { return };
         self.padded.insert(name.to_string());
         let padded = self.working(name);
-        self.draft.is(&padded, self.part(kind, layer));
+        self.draft.is(&padded, self.shard_part(kind, layer));
         self.draft.pad(name, &padded, to(cut));
         self.draft.goes(name);
     }
@@ -110,6 +110,20 @@ impl<'t> Weights<'t> {
     pub(super) fn part(&self, kind: Kind, layer: usize) -> Part {
         let whole = self.training.layers.get(layer).copied().unwrap_or(0);
         Part { kind, of: layer, whole }
+    }
+
+    /// The same of a rank's shard, padding included: of one element over four ranks a
+    /// shard is a quarter, whoever has it.
+    pub(super) fn shard_part(&self, kind: Kind, layer: usize) -> Part {
+        let whole = self.cut(layer).map_or(0, Cut::length);
+        Part { whole, ..self.part(kind, layer) }
+    }
+
+    fn owned_part(&self, owned: Owned, kind: Kind, layer: usize) -> Part {
+        match owned {
+            Owned::Whole => self.part(kind, layer),
+            Owned::Shard => self.shard_part(kind, layer),
+        }
     }
 
     /// Every rank starts with whole parameters of its own; rank 0's replace them.
@@ -145,7 +159,7 @@ impl<'t> Weights<'t> {
     pub(super) fn shards(&mut self, dtype: Dtype) {
         self.draft.passage("parameters sharded");
         for (layer, cut) in self.cuts.clone().into_iter().enumerate() {
-            let part = self.part(Kind::Parameters, layer);
+            let part = self.shard_part(Kind::Parameters, layer);
             let meaning = format!("parameters of layer {layer}, this rank's shard");
             let name = format!("param{layer}_shard");
             if cut.is_padded() {
@@ -170,11 +184,11 @@ impl<'t> Weights<'t> {
     }
 
     /// The optimizer's master copy, where there is one, of `source(k)`.
-    pub(super) fn masters(&mut self, source: impl Fn(usize) -> String) {
+    pub(super) fn masters(&mut self, owned: Owned, source: impl Fn(usize) -> String) {
         let Some(master) = self.training.optimizer.master else { return };
         self.draft.passage("optimizer's master copy");
         for (layer, _) in self.layers() {
-            let part = self.part(Kind::Optimizer, layer);
+            let part = self.owned_part(owned, Kind::Optimizer, layer);
             let source = self.working(&source(layer));
             self.draft.master(&source, &format!("master{layer}"), master, part);
         }
@@ -184,7 +198,7 @@ impl<'t> Weights<'t> {
     pub(super) fn moments(&mut self, owned: Owned) {
         self.draft.passage("before the step");
         for (layer, elements) in self.layers() {
-            let part = self.part(Kind::Optimizer, layer);
+            let part = self.owned_part(owned, Kind::Optimizer, layer);
             let count = self.owned(owned, layer, elements);
             let (suffix, of) =
                 (layer.to_string(), format!("what this rank updates of layer {layer}"));
@@ -236,7 +250,7 @@ impl<'t> Weights<'t> {
         }
         self.before(&copy);
         let reduced = if reduce == to { shard.clone() } else { format!("{shard}_{reduce}") };
-        self.draft.is(&reduced, self.part(Kind::Gradients, layer));
+        self.draft.is(&reduced, self.shard_part(Kind::Gradients, layer));
         let how = Some(self.reduction());
         self.draft.collective(OperationKind::ReduceScatter, how, (&copy, &reduced), self.axis);
         self.draft.goes(&copy);
@@ -245,7 +259,7 @@ impl<'t> Weights<'t> {
         }
         self.after(&reduced);
         if reduced != shard {
-            self.draft.is(&shard, self.part(Kind::Gradients, layer));
+            self.draft.is(&shard, self.shard_part(Kind::Gradients, layer));
             self.draft.cast(&reduced, &shard, to);
             self.draft.goes(&reduced);
         }

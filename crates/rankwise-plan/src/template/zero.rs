@@ -71,7 +71,7 @@ impl Zero {
             let names = (format!("param{layer}"), format!("param{layer}_shard"));
             weights.own_shard(layer, Kind::Parameters, (&names.0, &names.1));
         }
-        weights.masters(|layer| format!("param{layer}_shard"));
+        weights.masters(Owned::Shard, |layer| format!("param{layer}_shard"));
         weights.moments(Owned::Shard);
         for (layer, elements) in weights.layers().rev() {
             match self.stage {
@@ -125,7 +125,7 @@ impl Weights<'_> {
         let types = self.training.types;
         self.shards(types.param);
         self.shards_padded();
-        self.masters(|layer| format!("param{layer}_shard"));
+        self.masters(Owned::Shard, |layer| format!("param{layer}_shard"));
         self.moments(Owned::Shard);
         self.forward_and_backward(types.param, types.grad, None);
         let updated = |layer| updated(self.training, layer);
@@ -159,7 +159,7 @@ impl Weights<'_> {
         }
         for (layer, _) in self.layers() {
             let next = format!("param{layer}_shard_next");
-            self.draft.is(&next, self.part(Kind::Parameters, layer));
+            self.draft.is(&next, self.shard_part(Kind::Parameters, layer));
             let master = format!("master{layer}_next");
             self.draft.cast(&master, &next, self.training.types.param);
             self.draft.goes(&self.working(&format!("param{layer}_shard")));

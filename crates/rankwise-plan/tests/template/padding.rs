@@ -3,7 +3,7 @@
 
 use rankwise_plan::evaluate::evaluate;
 use rankwise_plan::file::{List, Literal, PlanFile, Spanned, Whole};
-use rankwise_plan::template::{Draft, Fsdp, Ranks, Stage, Training, Zero};
+use rankwise_plan::template::{Draft, Extent, Fsdp, Kind, Ranks, Stage, Training, Zero};
 use rankwise_plan::term::Terms;
 use rankwise_topology::World;
 
@@ -64,6 +64,15 @@ fn a_rank_may_hold_padding_alone() {
     let told =
         "Layer 0 has 1 element: 1 on each of 4 ranks, with 3 zeros of padding on ranks 1 to 3.";
     assert_eq!(about, told);
+    // A shard is as long as the layer, and is a shard all the same.
+    for moment in draft.holdings().unwrap().moments {
+        for (ranks, held) in &moment.held {
+            let Some(parameters) = held.kinds.get(&Kind::Parameters) else { continue };
+            let gathered = moment.title.ends_with("gathered") || moment.title.ends_with("is there");
+            let extent = if gathered { Extent::Full } else { Extent::Shard };
+            assert_eq!(parameters.extent, extent, "{} {ranks:?}", moment.title);
+        }
+    }
     let divides = fsdp(Ranks::flat(4), &[8]);
     assert!(!divides.to_toml().contains("pad"), "{}", divides.to_toml());
 }
