@@ -166,14 +166,8 @@ fn divided_once_more() {
 
 #[test]
 fn another_reduction() {
-    // Rank 3 has the largest values: its own would look the same.
-    assert_eq!(
-        laws(SUM, &[1000.0, 2000.0, 3000.0, 4000.0]),
-        [
-            ("unreduced", "unreduced: x@rank3[0..4] alone".to_string()),
-            ("other_reduction", "max where sum is needed".to_string())
-        ]
-    );
+    // Rank 3 has the largest values: its own alone is the maximum.
+    only(SUM, &[1000.0, 2000.0, 3000.0, 4000.0], "unreduced", "unreduced: x@rank3[0..4] alone");
     // 1·10·100·1000 times 1, 2^4, 3^4 and 4^4.
     only(SUM, &[1e6, 16e6, 81e6, 256e6], "other_reduction", "prod where sum is needed");
 }

@@ -70,6 +70,9 @@ pub(crate) enum Verb {
         /// The plan, or one proposal of it; or a file of rank programs.
         #[arg(value_name = "FILE[#NAME]")]
         plan: PlanRef,
+        /// Show every proposal and every need, however many.
+        #[arg(long)]
+        all: bool,
     },
     /// Say whether two proposals end in the same needed state.
     ///
@@ -81,6 +84,9 @@ pub(crate) enum Verb {
         /// The second proposal.
         #[arg(value_name = "FILE[#NAME]")]
         second: Option<PlanRef>,
+        /// Show every pair, need and figure, however many.
+        #[arg(long)]
+        all: bool,
     },
     /// Write a verdict down so that somebody who trusts none of this can check it.
     ///
@@ -141,6 +147,9 @@ pub(crate) enum Verb {
         /// The folder with one array per buffer and rank (or device).
         #[arg(long, value_name = "DIR")]
         observed: PathBuf,
+        /// Show every array, however many.
+        #[arg(long)]
+        all: bool,
     },
     /// Let ranks really do it, and hold what they are left with against the model.
     Run {

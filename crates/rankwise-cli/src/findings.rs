@@ -7,10 +7,11 @@ use rankwise_program::{Findings, Report};
 
 pub(crate) use self::data::FindingsData;
 use crate::exit::Exit;
+use crate::held::Detail;
 use crate::page::Page;
 
 /// Findings and notes that are shown, before the rest is only counted.
-const SHOWN: usize = 16;
+const SHOWN: usize = 6;
 
 /// Fine, faulty, or undecided: orders that contradict each other end with these streams,
 /// and what else a device makes of them is not given.
@@ -46,26 +47,25 @@ fn counted(number: u64, what: &str) -> String {
 }
 
 /// Every finding as a paragraph, then the notes.
-pub(crate) fn compose(page: &mut Page, findings: &Findings) {
+pub(crate) fn compose(page: &mut Page, findings: &Findings, detail: Detail) {
+    let most = detail.at_most(SHOWN);
+
     let reports = findings.reports.iter().map(AsRef::as_ref);
-    for report in reports.clone().chain(&findings.order).take(SHOWN) {
+    for report in reports.clone().chain(&findings.order).take(most) {
         shown(page, report);
     }
     let all = reports.count().saturating_add(findings.order.len());
-    if all > SHOWN {
+    if all > most {
         page.gap();
-        page.say(&format!("… and {} more findings (--json has them all)", all - SHOWN));
+        page.more(all - most, "findings");
     }
     if !findings.caveats.is_empty() {
         page.gap();
     }
-    for caveat in findings.caveats.iter().take(SHOWN) {
+    for caveat in findings.caveats.iter().take(most) {
         page.item("note: ", &caveat.to_string());
     }
-    let more = findings.caveats.len().saturating_sub(SHOWN);
-    if more > 0 {
-        page.say(&format!("… and {more} more notes (--json has them all)"));
-    }
+    page.more(findings.caveats.len().saturating_sub(most), "notes");
 }
 
 fn shown(page: &mut Page, report: &Report) {

@@ -24,7 +24,7 @@ pub(crate) enum Detail {
 }
 
 impl Detail {
-    const fn at_most(self, few: usize) -> usize {
+    pub(crate) const fn at_most(self, few: usize) -> usize {
         match self {
             Self::Few => few,
             Self::All => usize::MAX,
@@ -33,12 +33,17 @@ impl Detail {
 
     /// Up to this many rows show rank by rank; past that, equal ranks are put together.
     const fn rows(self) -> usize {
-        self.at_most(8)
+        self.at_most(4)
     }
 
     /// Groups of ranks that hold the same.
     const fn classes(self) -> usize {
         self.at_most(4)
+    }
+
+    /// Steps of a proposal: the first ones and the last.
+    pub(crate) const fn steps(self) -> [usize; 2] {
+        [self.at_most(5), 3]
     }
 
     /// Runs of one vector.

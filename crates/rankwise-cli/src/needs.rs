@@ -2,13 +2,14 @@
 
 use rankwise_plan::need::{Answer, NeedReport, NeedsAnswer, NeedsReport};
 use rankwise_plan::plan::Plan;
+use rankwise_plan::sense::Sense;
 use rankwise_plan::wrong::Wrong;
 use serde::Serialize;
 
 use crate::envelope::Wide;
 use crate::exit::Exit;
 use crate::grounds::{self, GroundData};
-use crate::held::{positions, range};
+use crate::held::{Detail, positions, range};
 use crate::page::Page;
 use crate::steps;
 use crate::table::Table;
@@ -49,56 +50,90 @@ pub(crate) const fn answer_word(answer: Answer) -> &'static str {
     }
 }
 
-/// One row per need, then what is wrong, need by need.
-pub(crate) fn compose(page: &mut Page, plan: &Plan, report: &NeedsReport) {
+/// What is not met first, then one row per need, then the sense of those that are met.
+pub(crate) fn compose(page: &mut Page, plan: &Plan, report: &NeedsReport, detail: Detail) {
+    failing(page, plan, report, detail);
     let mut table = Table::new(&[">need", "on", "buffer", "positions", "holds", "answer", "sense"]);
-    for need in &report.needs {
+    let rows = detail.at_most(8);
+    for need in report.needs.iter().take(rows) {
         let Some(stated) = plan.needs.get(need.need) else { continue };
-        let answer = match (need.answer, need.failing) {
-            (Answer::No, failing) if failing < need.ranks => {
-                format!("not satisfied on {failing} of {} ranks", need.ranks)
-            }
-            (answer, _) => answer_word(answer).to_owned(),
-        };
         table.row([
             need.need.to_string(),
             steps::on(&stated.on),
             stated.buffer.clone(),
             stated.positions.as_ref().map_or_else(|| "all".into(), range),
             stated.holds_text.clone(),
-            answer,
-            need.sense.map_or("-", rankwise_plan::sense::Sense::name).to_owned(),
+            answer_word(need.answer).to_owned(),
+            need.sense.map_or("-", Sense::name).to_owned(),
         ]);
     }
     page.table(&table);
-    for need in &report.needs {
-        evidence(page, need);
-    }
+    page.more(report.needs.len().saturating_sub(rows), "needs");
     if let Some(sense) = report.sense() {
         grounds::compose(page, sense, &report.grounds());
     }
 }
 
-/// The first place where a need is not met, if there is one, and what is wrong there.
-pub(crate) fn evidence(page: &mut Page, need: &NeedReport) {
-    let Some(evidence) = &need.evidence else { return };
+/// What is known not to be met, then what is not known to be.
+pub(crate) fn failing(page: &mut Page, plan: &Plan, report: &NeedsReport, detail: Detail) {
+    let with = |answer| report.needs.iter().filter(move |need| need.answer == answer);
+    let open: Vec<&NeedReport> = with(Answer::No).chain(with(Answer::Unknown)).collect();
+    let shown = detail.at_most(3);
+    for need in open.iter().take(shown) {
+        evidence(page, plan, need);
+    }
+    page.more(open.len().saturating_sub(shown), "needs that are not satisfied");
+}
+
+/// The first place where a need is not met, if there is one: what is there, what should
+/// be, what is wrong with it and what to do.
+pub(crate) fn evidence(page: &mut Page, plan: &Plan, need: &NeedReport) {
+    let (Some(evidence), Some(stated)) = (&need.evidence, plan.needs.get(need.need)) else {
+        return;
+    };
+    let fails = match need.answer {
+        Answer::Unknown => "is not known to".to_owned(),
+        _ if need.ranks == 1 => "does not".to_owned(),
+        _ => format!("does not on {} of {} ranks", need.failing, need.ranks),
+    };
+    let (buffer, holds) = (&stated.buffer, &stated.holds_text);
+    let whose = steps::on(&stated.on);
+    page.item(
+        &format!("  need {}: ", need.need),
+        &format!("{buffer} should hold {holds} on {whose}, and {fails}"),
+    );
     let device = match &evidence.device {
         Some(device) => format!(" (device {device})"),
         None => String::new(),
     };
     page.item(
-        &format!("  need {}: ", need.need),
+        "    ",
         &format!(
-            "first on rank {}{device}, buffer {}, positions {}",
+            "{}rank {}{device}, positions {} of {}",
+            if need.failing > 1 { "first: " } else { "" },
             evidence.rank,
-            evidence.buffer,
             range(&evidence.positions),
+            evidence.buffer,
         ),
     );
-    page.item("      found  ", &evidence.found);
-    page.item("      needed ", &evidence.needed);
+    page.item("      holds  ", &evidence.found);
+    page.item("      needs  ", &evidence.needed);
     for wrong in &evidence.wrongs {
         page.item("      - ", &wrong.to_string());
+    }
+    remedies(page, "      ", &evidence.wrongs);
+}
+
+/// What to do, of the names that say so.
+pub(crate) fn remedies(page: &mut Page, indent: &str, wrongs: &[Wrong]) {
+    let mut told: Vec<String> = Vec::new();
+    for remedy in wrongs.iter().filter_map(Wrong::remedy) {
+        if !told.contains(&remedy) {
+            told.push(remedy);
+        }
+    }
+    if !told.is_empty() {
+        page.item(&format!("{indent}do: "), &told.join("; "));
     }
 }
 
@@ -141,11 +176,13 @@ struct EvidenceData {
 pub(crate) struct WrongData {
     kind: &'static str,
     text: String,
+    /// What to do about it.
+    remedy: Option<String>,
 }
 
 impl WrongData {
     pub(crate) fn of(wrong: &Wrong) -> Self {
-        Self { kind: wrong.name(), text: wrong.to_string() }
+        Self { kind: wrong.name(), text: wrong.to_string(), remedy: wrong.remedy() }
     }
 }
 
@@ -153,7 +190,7 @@ pub(crate) fn data(plan: &Plan, report: &NeedsReport) -> NeedsData {
     let needs = report.needs.iter().filter_map(|need| need_data(plan, need));
     NeedsData {
         answer: report.answer().name(),
-        sense: report.sense().map(rankwise_plan::sense::Sense::name),
+        sense: report.sense().map(Sense::name),
         grounds: grounds::data(&report.grounds()),
         needs: needs.collect(),
     }
@@ -168,7 +205,7 @@ fn need_data(plan: &Plan, need: &NeedReport) -> Option<NeedData> {
         positions: stated.positions.as_ref().map(positions),
         holds: stated.holds_text.clone(),
         answer: machine_answer(need.answer),
-        sense: need.sense.map(rankwise_plan::sense::Sense::name),
+        sense: need.sense.map(Sense::name),
         ranks: Wide(need.ranks),
         failing: Wide(need.failing),
         evidence: need.evidence.as_ref().map(|evidence| EvidenceData {

@@ -90,6 +90,13 @@ impl Page {
         }
     }
 
+    /// How many more there are of something that was cut short.
+    pub(crate) fn more(&mut self, more: usize, of: &str) {
+        if more > 0 {
+            self.say(&format!("  … and {more} more {of} (--all shows them)"));
+        }
+    }
+
     /// What was converted or rounded while reading.
     pub(crate) fn notes(&mut self, notes: &[String]) {
         for note in notes {

@@ -25,11 +25,11 @@ pub(crate) use self::template::Scheme;
 /// Carries out one verb.
 pub(crate) fn run(verb: Verb, asked: Asked) -> Result<Answer, Failure> {
     match verb {
-        Verb::Explain { plan, all } => {
-            explain::run(asked, &plan, if all { Detail::All } else { Detail::Few })
+        Verb::Explain { plan, all } => explain::run(asked, &plan, detail(all)),
+        Verb::Check { plan, all } => check::run(asked, &plan, detail(all)),
+        Verb::Compare { first, second, all } => {
+            compare::run(asked, &first, second.as_ref(), detail(all))
         }
-        Verb::Check { plan } => check::run(asked, &plan),
-        Verb::Compare { first, second } => compare::run(asked, &first, second.as_ref()),
         Verb::Certify { first, second, out } => {
             certify::run(asked, &first, second.as_ref(), out.as_deref())
         }
@@ -40,7 +40,7 @@ pub(crate) fn run(verb: Verb, asked: Asked) -> Result<Answer, Failure> {
         Verb::Explore { plan, order, physical } => {
             explore::run(asked, &plan, order.as_ref(), numbers(physical))
         }
-        Verb::Judge { plan, observed } => judge::run(asked, &plan, &observed),
+        Verb::Judge { plan, observed, all } => judge::run(asked, &plan, &observed, detail(all)),
         Verb::Run { plan, backend, out, verbose } => {
             run::run(asked, &plan, backend, out.as_deref(), verbose)
         }
@@ -48,6 +48,11 @@ pub(crate) fn run(verb: Verb, asked: Asked) -> Result<Answer, Failure> {
         Verb::Template { scheme } => template::run(asked, &scheme),
         Verb::Schema => schema::run(asked),
     }
+}
+
+/// How much `--all` asks for.
+const fn detail(all: bool) -> Detail {
+    if all { Detail::All } else { Detail::Few }
 }
 
 /// Whose the numbers of `--visible` are.

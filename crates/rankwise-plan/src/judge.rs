@@ -78,6 +78,8 @@ pub struct Finding {
     pub first_wrong: Option<(u64, Scalar, Scalar)>,
     /// How many positions hold a wrong value.
     pub wrong: u64,
+    /// How many there are.
+    pub count: u64,
 }
 
 /// Why arrays cannot be judged.
@@ -179,6 +181,7 @@ pub fn judge(
             law,
             first_wrong,
             wrong,
+            count: values.count(),
         });
     }
     findings.sort_by(|one, other| (&one.buffer, one.rank).cmp(&(&other.buffer, other.rank)));

@@ -8,11 +8,13 @@
 //!   order, or at another owner.
 //! - `history` looks back over the steps: a value that was overwritten, one that is in
 //!   another buffer, a buffer that was read where nothing had been written.
+//! - `remedy` says what would mend it.
 
 mod groups;
 mod history;
 mod name;
 mod placement;
+mod remedy;
 mod scale;
 mod sentence;
 mod value;

@@ -16,7 +16,7 @@ use crate::envelope::Wide;
 use crate::exit::Exit;
 use crate::findings::{self, FindingsData};
 use crate::grounds::{self, GroundData};
-use crate::held::{positions, range};
+use crate::held::{Detail, positions, range};
 use crate::load::Loaded;
 use crate::needs;
 use crate::page::Page;
@@ -44,6 +44,7 @@ pub(crate) fn run(
     asked: Asked,
     first: &PlanRef,
     second: Option<&PlanRef>,
+    detail: Detail,
 ) -> Result<Answer, Failure> {
     let left = Loaded::read(&first.file, asked)?;
     // One file is one plan, however often it is named.
@@ -73,13 +74,23 @@ pub(crate) fn run(
     let data = Data { pairs: pairs.iter().map(Pair::data).collect(), not_said: NOT_SAID, notes };
     asked.answer(verdict, exit, &data, |page| {
         if pairs.len() > 1 {
-            overview(page, &pairs);
+            overview(page, &pairs, detail);
         }
-        for pair in &pairs {
-            pair.compose(page);
+        let mut sorted: Vec<&Pair<'_>> = pairs.iter().collect();
+        sorted.sort_by_key(|pair| pair.urgency());
+        let shown = sorted.get(..detail.at_most(1).min(sorted.len())).unwrap_or_default();
+        for pair in shown {
+            pair.compose(page, detail);
         }
-        page.gap();
-        page.item("not said: ", NOT_SAID);
+        let more = pairs.len().saturating_sub(shown.len());
+        if more > 0 {
+            page.gap();
+            page.more(more, "pairs in detail");
+        }
+        if shown.iter().any(|pair| pair.refusal().is_none()) {
+            page.gap();
+            page.item("not said: ", NOT_SAID);
+        }
         page.notes(&data.notes);
     })
 }
@@ -146,6 +157,15 @@ impl<'a> Pair<'a> {
         }
     }
 
+    /// What does not do the job is told first.
+    fn urgency(&self) -> u8 {
+        match self.exit() {
+            Exit::No => 0,
+            Exit::Yes => 2,
+            _ => 1,
+        }
+    }
+
     /// The summary with the names of the proposals.
     fn words(&self) -> String {
         let [left, right] = &self.names;
@@ -158,31 +178,31 @@ impl<'a> Pair<'a> {
         }
     }
 
-    fn compose(&self, page: &mut Page) {
+    fn compose(&self, page: &mut Page, detail: Detail) {
         let [left, right] = &self.names;
         page.verdict(self.exit(), &format!("{left} and {right}: {}", self.words()));
         for (name, evaluation) in self.names.iter().zip(&self.comparison.evaluations) {
             if let Some(findings) = &evaluation.findings {
                 page.item("  programs: ", &format!("{name}: {}", findings::words(findings)));
                 if findings::exit(findings) != Exit::Yes {
-                    findings::compose(page, findings);
+                    findings::compose(page, findings, detail);
                     page.gap();
                 }
             }
         }
-        self.compose_state(page);
-        for (name, (side, report)) in
-            self.names.iter().zip(self.comparison.needs.iter().enumerate())
-        {
+        let mut sides: Vec<_> =
+            self.names.iter().zip(self.comparison.needs.iter().enumerate()).collect();
+        // A need that fails says more than the rest.
+        sides.sort_by_key(|(_, (_, report))| report.answer() != NeedsAnswer::NotSatisfied);
+        for (name, (side, report)) in sides {
             page.item("  needs: ", &format!("{name}: {}", needs::words(report.answer())));
-            if report.answer() != NeedsAnswer::Satisfied {
-                needs::compose(page, self.plan(side), report);
-            }
+            needs::failing(page, self.plan(side), report, detail);
         }
+        self.compose_state(page);
         if let Some(sense) = self.comparison.sense.filter(|_| self.exit() == Exit::Yes) {
             grounds::compose(page, sense, &self.comparison.grounds);
         }
-        self.compose_figures(page);
+        self.compose_figures(page, detail);
     }
 
     fn compose_state(&self, page: &mut Page) {
@@ -192,7 +212,10 @@ impl<'a> Pair<'a> {
             Because::Needs => "the buffers that needs name",
             Because::BothWrite => "the buffers that both write",
         };
-        let compared = surface.compared.join(", ");
+        let compared = match surface.compared.as_slice() {
+            [] => "no buffer".to_owned(),
+            some => some.join(", "),
+        };
         page.item("  state: ", &format!("{}, on {compared} ({because})", state.state.name()));
         match &state.evidence {
             None => {}
@@ -218,7 +241,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Figures side by side, or why not.
-    fn compose_figures(&self, page: &mut Page) {
+    fn compose_figures(&self, page: &mut Page, detail: Detail) {
         let Some(refusal) = self.refusal() else {
             let mut table = Table::new(&[
                 "proposal",
@@ -229,12 +252,14 @@ impl<'a> Pair<'a> {
                 "input per rank",
                 "output per rank",
             ]);
+            let most = detail.at_most(6);
+            let mut cut = 0;
             for ((name, side), evaluation) in
                 self.names.iter().zip(&self.sides).zip(&self.comparison.evaluations)
             {
-                for (index, (step, record)) in
-                    side.proposal.steps.iter().zip(&evaluation.steps).enumerate()
-                {
+                let steps = side.proposal.steps.iter().zip(&evaluation.steps);
+                cut += evaluation.steps.len().saturating_sub(most);
+                for (index, (step, record)) in steps.take(most).enumerate() {
                     payloads::rows(&mut table, name, index, &step.act, record);
                 }
             }
@@ -243,6 +268,7 @@ impl<'a> Pair<'a> {
                 "all is settled, so that measured times may be compared, every step of each counted",
             );
             page.table(&table);
+            page.more(cut, "steps");
             return;
         };
         page.item(
@@ -321,9 +347,10 @@ fn or_nothing(text: &str) -> &str {
 }
 
 /// All pairs at a glance.
-fn overview(page: &mut Page, pairs: &[Pair<'_>]) {
+fn overview(page: &mut Page, pairs: &[Pair<'_>], detail: Detail) {
     let mut table = Table::new(&["pair", "state", "verdict", "sense"]);
-    for pair in pairs {
+    let rows = detail.at_most(16);
+    for pair in pairs.iter().take(rows) {
         let [left, right] = &pair.names;
         let state = match pair.comparison.state.state {
             State::Same => "same",
@@ -334,6 +361,7 @@ fn overview(page: &mut Page, pairs: &[Pair<'_>]) {
         table.row([&format!("{left} / {right}"), state, &pair.words(), sense]);
     }
     page.table(&table);
+    page.more(pairs.len().saturating_sub(rows), "pairs");
 }
 
 #[derive(Serialize)]

@@ -132,9 +132,19 @@ impl Explained<'_> {
         let view = self.view(plan, detail);
         if let Some(findings) = &self.evaluation.findings {
             page.item("programs: ", &findings::words(findings));
-            findings::compose(page, findings);
+            findings::compose(page, findings, detail);
         }
+        let [first, last] = detail.steps();
+        let all = self.proposal.steps.len();
+        let skipped = first..all.saturating_sub(last).max(first);
         for (index, (step, record)) in self.steps().enumerate() {
+            if skipped.contains(&index) {
+                if index == skipped.start {
+                    page.gap();
+                    page.more(skipped.len(), "steps");
+                }
+                continue;
+            }
             page.gap();
             page.say(&format!("step {index}: {}", steps::title(&step.act)));
             for part in steps::parts(&step.act) {

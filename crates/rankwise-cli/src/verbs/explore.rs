@@ -360,7 +360,7 @@ fn evidence(page: &mut Page, permuted: &Permuted) {
         Ok(after) => {
             for need in &after.needs {
                 if broken_needs(permuted).contains(&need.need) {
-                    needs::evidence(page, need);
+                    needs::evidence(page, &permuted.plan, need);
                 }
             }
         }

@@ -15,14 +15,19 @@ use crate::arrays;
 use crate::command::{Answer, Asked, Failure};
 use crate::envelope::{Number, Wide};
 use crate::exit::Exit;
+use crate::held::Detail;
 use crate::load::Loaded;
-use crate::needs::WrongData;
+use crate::needs::{self, WrongData};
 use crate::page::Page;
-use crate::table::Table;
 use crate::unusable::Unusable;
 
 /// Judges the arrays of a folder by one proposal.
-pub(crate) fn run(asked: Asked, reference: &PlanRef, folder: &Path) -> Result<Answer, Failure> {
+pub(crate) fn run(
+    asked: Asked,
+    reference: &PlanRef,
+    folder: &Path,
+    detail: Detail,
+) -> Result<Answer, Failure> {
     let loaded = Loaded::read(&reference.file, asked)?;
     let proposal = loaded.proposal(reference.proposal.as_deref())?;
     let wanted = wanted(&loaded, proposal)?;
@@ -44,7 +49,7 @@ pub(crate) fn run(asked: Asked, reference: &PlanRef, folder: &Path) -> Result<An
     let data = Data::of(&loaded, proposal, &judgement, &collected.missing, notes);
     asked.answer(verdict, exit, &data, |page| {
         page.verdict(exit, &headline(&loaded.name_of(proposal), &judgement, &collected.missing));
-        compose(page, &judgement, &collected.missing);
+        compose(page, &judgement, &collected.missing, detail);
         page.notes(&data.notes);
     })
 }
@@ -149,38 +154,36 @@ fn headline(name: &str, judgement: &Judgement, missing: &[MissingData]) -> Strin
     }
 }
 
-fn compose(page: &mut Page, judgement: &Judgement, missing: &[MissingData]) {
-    const SHOWN: usize = 16;
-    let mut table =
-        Table::new(&["buffer", ">rank", "device", "finding", ">wrong positions", "first wrong"]);
-    // What is wrong first; of what is right a few lines are enough.
-    let (right, wrong): (Vec<&Finding>, Vec<&Finding>) =
-        judgement.findings.iter().partition(|finding| finding.law == Law::Right);
-    let shown: Vec<&&Finding> = wrong.iter().chain(&right).take(SHOWN).collect();
-    for finding in &shown {
-        let first = finding.first_wrong.map(|(position, found, expected)| {
-            format!("position {position}: found {found}, expected {expected}")
+/// Arrays of one buffer of which the same is to be said.
+fn alike(judgement: &Judgement) -> Vec<Vec<&Finding>> {
+    let mut groups: Vec<Vec<&Finding>> = Vec::new();
+    let mut known = std::collections::HashMap::new();
+    for finding in judgement.findings.iter().filter(|finding| finding.law != Law::Right) {
+        let key = (finding.buffer.as_str(), finding.law.to_string());
+        let index = *known.entry(key).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
         });
-        table.row([
-            finding.buffer.clone(),
-            finding.rank.to_string(),
-            finding.device.clone().unwrap_or_else(|| "-".into()),
-            finding.law.to_string(),
-            finding.wrong.to_string(),
-            first.unwrap_or_default(),
-        ]);
+        groups.get_mut(index).into_iter().for_each(|group| group.push(finding));
     }
-    page.table(&table);
-    let more = judgement.findings.len().saturating_sub(shown.len());
-    if more > 0 {
-        page.say(&format!("  … and {more} more arrays"));
+    groups
+}
+
+/// What is wrong first, and what is alike together.
+fn compose(page: &mut Page, judgement: &Judgement, missing: &[MissingData], detail: Detail) {
+    let most = detail.at_most(8);
+    let groups = alike(judgement);
+    for group in groups.iter().take(most) {
+        wrong(page, group, detail);
     }
+    let more = groups.iter().skip(most).map(Vec::len).sum();
+    page.more(more, "wrong arrays");
     if let Some(map) = &judgement.map {
         let ranks = map.iter().enumerate().map(|(rank, device)| format!("rank {rank} on {device}"));
         let ranks: Vec<String> = ranks.collect();
         page.item("  map: ", &format!("everything would be right with {}", ranks.join(", ")));
     }
-    for (one, other) in judgement.indistinct.iter().take(SHOWN) {
+    for (one, other) in judgement.indistinct.iter().take(most) {
         page.item(
             "  not told apart: ",
             &format!(
@@ -188,10 +191,51 @@ fn compose(page: &mut Page, judgement: &Judgement, missing: &[MissingData]) {
             ),
         );
     }
-    for gone in missing.iter().take(SHOWN) {
+    page.more(judgement.indistinct.len().saturating_sub(most), "pairs of ranks not told apart");
+    for gone in missing.iter().take(most) {
         let device = gone.device.as_ref().map_or_else(String::new, |name| format!(" ({name})"));
         page.item("  missing: ", &format!("buffer {} of rank {}{device}", gone.buffer, gone.rank));
     }
+    page.more(missing.len().saturating_sub(most), "missing arrays");
+}
+
+/// Arrays that are wrong in the same way, and the first wrong value of the first.
+fn wrong(page: &mut Page, group: &[&Finding], detail: Detail) {
+    let Some(first) = group.first() else { return };
+    let named = |finding: &&Finding| match &finding.device {
+        Some(device) => format!("{} ({device})", finding.rank),
+        None => finding.rank.to_string(),
+    };
+    let most = detail.at_most(8);
+    let mut names: Vec<String> = group.iter().take(most).map(named).collect();
+    let more = group.len().saturating_sub(most);
+    if more > 0 {
+        names.push(format!("and {more} more"));
+    }
+    let ranks = if group.len() == 1 { "rank" } else { "ranks" };
+    page.item("  ", &format!("{} on {ranks} {}", first.buffer, names.join(", ")));
+    match first.law.wrongs() {
+        [] => page.item("    - ", &first.law.to_string()),
+        [one] => page.item("    - ", &one.to_string()),
+        several => {
+            page.say("    - the values do not tell which of these it is:");
+            for wrong in several.iter().take(most) {
+                page.item("      - ", &wrong.to_string());
+            }
+            page.more(several.len().saturating_sub(most), "of them");
+        }
+    }
+    if let Some((position, found, expected)) = first.first_wrong {
+        page.item(
+            "      ",
+            &format!(
+                "rank {}, position {position} holds {found}, needs {expected}; {} of {} positions \
+                 are wrong",
+                first.rank, first.wrong, first.count
+            ),
+        );
+    }
+    needs::remedies(page, "      ", first.law.wrongs());
 }
 
 #[derive(Serialize)]

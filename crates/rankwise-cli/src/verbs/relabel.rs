@@ -250,7 +250,7 @@ impl Relabelled<'_> {
         }
         page.table(&table);
         for need in &self.after.needs.needs {
-            needs::evidence(page, need);
+            needs::evidence(page, self.after.plan, need);
         }
     }
 

@@ -59,7 +59,10 @@ fn check_names_what_is_wrong() {
     ran.says("whole: every need is satisfied");
     ran.says("sharded: every need is satisfied");
     ran.says("originals: not every need is satisfied");
-    ran.says("need 0: first on rank 0 (device A), buffer y, positions 0..4");
+    ran.says("need 0: y should hold sum(x) on every rank, and does not on 2 of 2 ranks");
+    ran.says("first: rank 0 (device A), positions 0..4 of y");
+    ran.says("holds x@A[0..4]");
+    ran.says("needs x@A[0..4] + x@B[0..4]");
     ran.says("- 8 elements long, needs 4");
     for (proposal, status, verdict) in
         [("whole", 0, "satisfied"), ("sharded", 0, "satisfied"), ("originals", 1, "not_satisfied")]

@@ -107,7 +107,7 @@ fn a_plan_whose_ranks_have_programs() {
     assert_eq!(ran.status, 1);
     ran.says("sends_first: 1 finding, 0 operations complete; not every need is satisfied");
     ran.says("deadlock: 0 → 1 → 0 on world");
-    ran.says("found (nothing: step 2 never completes, see the reports)");
+    ran.says("holds (nothing: step 2 never completes, see the reports)");
 
     let ran = rankwise(["check", PER_RANK, "--json"]);
     let envelope = ran.envelope("check");

@@ -72,7 +72,6 @@ impl<'a> Folded<'a> {
             let repeated = Wrong::RepeatedPart { part: name, times, needed: "1".to_string() };
             all.extend(fold.finished(terms, &again).map(|fold| (fold, repeated)));
         }
-        all.extend(other_reductions(terms, &fold));
         all.extend(self.scaled(terms, &fold, placed));
         // The right value under another name explains nothing.
         all.retain(|(candidate, _)| terms.forms().of(*candidate) != terms.forms().of(placed));
@@ -227,8 +226,11 @@ impl Fold {
     }
 }
 
-/// The same contributions, combined by another reduction.
-fn other_reductions(terms: &mut Terms, fold: &Fold) -> Vec<(Placed, Wrong)> {
+/// The contributions of `placed`, combined by another reduction.
+///
+/// That tells less: a maximum is often one contribution alone, and the same as it.
+pub(super) fn other_reductions(terms: &mut Terms, placed: Placed) -> Vec<(Placed, Wrong)> {
+    let Some(fold) = Fold::of(terms, placed) else { return Vec::new() };
     let needed = if fold.mean.is_some() { Reduction::Avg.name() } else { fold_name(fold.how) };
     let others = [Combine::Sum, Combine::Prod, Combine::Max, Combine::Min].into_iter();
     // Of a mean, the sum is one that was not divided.

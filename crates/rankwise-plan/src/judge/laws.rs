@@ -8,7 +8,7 @@ use core::fmt;
 use rankwise_model::Scalar;
 use rankwise_topology::WorldRank;
 
-use super::folds::Folded;
+use super::folds::{Folded, other_reductions};
 use super::{Expected, Want, tolerance};
 use crate::numbers::Numbers;
 use crate::plan::Plan;
@@ -113,8 +113,14 @@ impl Case<'_> {
             wrongs.extend(self.permuted());
         }
         wrongs.extend(self.earlier(terms, numbers, Of::SameBuffer));
-        wrongs.extend(self.misfolded(terms, numbers, folded));
+        wrongs.extend(self.misfolded(terms, numbers, |terms, placed, count| {
+            folded.candidates(terms, placed, self.rank, count)
+        }));
         // What says less is asked only where nothing else explains it.
+        if wrongs.is_empty() {
+            let others = |terms: &mut Terms, placed, _| other_reductions(terms, placed);
+            wrongs.extend(self.misfolded(terms, numbers, others));
+        }
         if wrongs.is_empty() {
             wrongs.extend(self.earlier(terms, numbers, Of::OtherBuffers));
         }
@@ -230,7 +236,7 @@ impl Case<'_> {
         &self,
         terms: &mut Terms,
         numbers: &Numbers<'_>,
-        folded: &Folded<'_>,
+        candidates: impl Fn(&mut Terms, Placed, u64) -> Vec<(Placed, Wrong)>,
     ) -> Vec<Wrong> {
         let mut laws: Option<Vec<Wrong>> = None;
         for run in self.want.vector.runs() {
@@ -239,8 +245,7 @@ impl Case<'_> {
                 continue;
             }
             let Content::Term(placed) = run.content else { return Vec::new() };
-            let found: Vec<Wrong> = folded
-                .candidates(terms, placed, self.rank, run.count())
+            let found: Vec<Wrong> = candidates(terms, placed, run.count())
                 .into_iter()
                 .filter(|(candidate, _)| self.holds(terms, numbers, &run, *candidate))
                 .map(|(_, wrong)| wrong)

@@ -12,6 +12,7 @@ use crate::args::PlanRef;
 use crate::command::{Answer, Asked, Failure};
 use crate::exit::Exit;
 use crate::findings::{self, FindingsData};
+use crate::held::Detail;
 use crate::load::Loaded;
 use crate::needs;
 
@@ -33,7 +34,7 @@ struct ProposalData {
 }
 
 /// Judges one proposal, or all.
-pub(super) fn run(asked: Asked, reference: &PlanRef) -> Result<Answer, Failure> {
+pub(super) fn run(asked: Asked, reference: &PlanRef, detail: Detail) -> Result<Answer, Failure> {
     let loaded = Loaded::read(&reference.file, asked)?;
     let proposals = loaded.proposals(reference.proposal.as_deref())?;
     let progress = asked.progress("checking");
@@ -77,19 +78,31 @@ pub(super) fn run(asked: Asked, reference: &PlanRef) -> Result<Answer, Failure> 
         notes: loaded.notes.clone(),
     };
     asked.answer(verdict, exit, &data, |page| {
-        for (name, report, findings) in &reports {
+        // What fails first.
+        let mut sorted: Vec<_> = reports.iter().collect();
+        sorted.sort_by_key(|(_, report, findings)| match of_both(report, findings) {
+            Exit::No => 0,
+            Exit::Yes => 2,
+            _ => 1,
+        });
+        let shown = detail.at_most(3);
+        for (index, (name, report, findings)) in sorted.into_iter().enumerate() {
             let needs = needs::words(report.answer());
             let words = match findings {
                 Some(findings) => format!("{name}: {}; {needs}", findings::words(findings)),
                 None => format!("{name}: {needs}"),
             };
             page.verdict(of_both(report, findings), &words);
+            if index >= shown {
+                continue;
+            }
             if let Some(findings) = findings {
-                findings::compose(page, findings);
+                findings::compose(page, findings, detail);
                 page.gap();
             }
-            needs::compose(page, &loaded.plan, report);
+            needs::compose(page, &loaded.plan, report, detail);
         }
+        page.more(reports.len().saturating_sub(shown), "proposals in detail");
         if loaded.plan.needs.is_empty() {
             page.gap();
             page.say("The plan has no [[need]], so nothing says what would be right.");

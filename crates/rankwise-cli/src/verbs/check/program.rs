@@ -9,6 +9,7 @@ use crate::args::PlanRef;
 use crate::command::{Answer, Asked, Failure};
 use crate::exit::Exit;
 use crate::findings::{self, FindingsData};
+use crate::held::Detail;
 use crate::unusable::Unusable;
 
 #[derive(Serialize)]
@@ -20,7 +21,12 @@ struct Data {
 }
 
 /// Judges the rank programs of a text.
-pub(super) fn run(asked: Asked, reference: &PlanRef, text: &str) -> Result<Answer, Failure> {
+pub(super) fn run(
+    asked: Asked,
+    reference: &PlanRef,
+    text: &str,
+    detail: Detail,
+) -> Result<Answer, Failure> {
     let file = &reference.file;
     if let Some(name) = &reference.proposal {
         let found = format!("rank programs, which have no proposal \"{name}\"");
@@ -47,7 +53,7 @@ pub(super) fn run(asked: Asked, reference: &PlanRef, text: &str) -> Result<Answe
         let plural = if ranks == 1 { "" } else { "s" };
         let words = findings::words(&findings);
         page.verdict(exit, &format!("{}: {words} on {ranks} rank{plural}", file.display()));
-        findings::compose(page, &findings);
+        findings::compose(page, &findings, detail);
     })
 }
 
