@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, ArgGroup, Parser, Subcommand, ValueEnum};
 
 use crate::order::Order;
-use crate::verbs::{Backend, Scheme};
+use crate::verbs::{Answers, Backend, Scheme};
 
 /// Settles, before any hardware is touched, what a collective leaves on every rank.
 ///
@@ -182,8 +182,12 @@ pub(crate) enum Verb {
         #[command(subcommand)]
         scheme: Scheme,
     },
-    /// Print the JSON schema of plan files.
-    Schema,
+    /// Print the JSON schema of plan files, or of what a verb prints with --json.
+    Schema {
+        /// The verb.
+        #[arg(value_name = "VERB")]
+        of: Option<Answers>,
+    },
 }
 
 impl Verb {
@@ -201,7 +205,7 @@ impl Verb {
             Self::Run { .. } => "run",
             Self::Label { .. } => "label",
             Self::Template { .. } => "template",
-            Self::Schema => "schema",
+            Self::Schema { .. } => "schema",
         }
     }
 }

@@ -7,7 +7,7 @@ use clap::error::ErrorKind;
 use serde::Serialize;
 
 use crate::args::{Args, Color, Form};
-use crate::envelope::Envelope;
+use crate::envelope::{Envelope, ErrorData};
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::page::Page;
@@ -80,12 +80,6 @@ impl Asked {
         let forbidden = self.form.no_progress;
         Progress::start(if forbidden { Showing::Forbidden } else { Showing::Allowed }, what)
     }
-}
-
-/// The data of an answer that says why there is none.
-#[derive(Serialize)]
-struct ErrorData<'a> {
-    error: &'a Unusable,
 }
 
 /// Carries out one command line, program name included.

@@ -1,11 +1,17 @@
 //! The one JSON envelope of every verb, and how numbers are written in it.
 
+use std::borrow::Cow;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use rankwise_model::Scalar;
 
 use crate::exit::Exit;
+use crate::unusable::Unusable;
 
 /// What every `--json` prints: `{ schema, tool, verdict, exit, data }`.
 ///
@@ -26,11 +32,17 @@ struct Tool {
     version: &'static str,
 }
 
+/// The data of an answer that says why there is none.
+#[derive(serde::Serialize, JsonSchema)]
+pub(crate) struct ErrorData<'a> {
+    pub(crate) error: &'a Unusable,
+}
+
 impl<'a, D: Serialize> Envelope<'a, D> {
     /// Puts the data of `verb` into its envelope.
     pub(crate) fn new(verb: &str, verdict: &'a str, exit: Exit, data: &'a D) -> Self {
         let tool = Tool { name: "rankwise", version: env!("CARGO_PKG_VERSION") };
-        Self { schema: format!("rankwise.{verb}/1"), tool, verdict, exit: exit.status(), data }
+        Self { schema: named(verb), tool, verdict, exit: exit.status(), data }
     }
 
     /// The text, with a newline at its end.
@@ -48,6 +60,16 @@ pub(crate) struct Wide(pub(crate) u64);
 impl Serialize for Wide {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
+    }
+}
+
+impl JsonSchema for Wide {
+    fn schema_name() -> Cow<'static, str> {
+        "Wide".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^[0-9]+$" })
     }
 }
 
@@ -80,6 +102,59 @@ impl Serialize for Number {
         float.serialize_field("bits", &format!("0x{:0digits$x}", scalar.bits()))?;
         float.end()
     }
+}
+
+impl JsonSchema for Number {
+    fn schema_name() -> Cow<'static, str> {
+        "Number".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            { "type": "integer" },
+            { "type": "string", "pattern": "^-?[0-9]+$" },
+            {
+                "type": "object",
+                "properties": {
+                    "value": { "type": ["number", "string"] },
+                    "bits": { "type": "string", "pattern": "^0x[0-9a-f]+$" },
+                },
+                "required": ["value", "bits"],
+            },
+        ] })
+    }
+}
+
+/// The schema of the envelope of `verb`, whose data is one of several.
+///
+/// Where the input cannot be used the data is an error instead.
+pub(crate) fn schema(verb: &str, data: &[fn(&mut SchemaGenerator) -> Schema]) -> Value {
+    let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let mut any: Vec<Schema> = data.iter().map(|data| data(&mut generator)).collect();
+    any.push(generator.subschema_for::<ErrorData<'_>>());
+    let definitions = generator.take_definitions(true);
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": format!("what `rankwise {verb} --json` prints"),
+        "type": "object",
+        "properties": {
+            "schema": { "const": named(verb) },
+            "tool": {
+                "type": "object",
+                "properties": { "name": { "const": "rankwise" }, "version": { "type": "string" } },
+                "required": ["name", "version"],
+            },
+            "verdict": { "type": "string" },
+            "exit": { "enum": [0, 1, 2, 3, 4] },
+            "data": { "anyOf": any },
+        },
+        "required": ["schema", "tool", "verdict", "exit", "data"],
+        "$defs": definitions,
+    })
+}
+
+fn named(verb: &str) -> String {
+    format!("rankwise.{verb}/1")
 }
 
 /// Integers that are known to fit a JSON number.

@@ -1,6 +1,7 @@
 //! In which sense a verdict holds, and what bits hinge on.
 
 use rankwise_plan::sense::{Ground, Grounds, Sense};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::page::Page;
@@ -28,7 +29,7 @@ pub(crate) fn compose(page: &mut Page, sense: Sense, grounds: &Grounds) {
 }
 
 /// One ground for machines.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct GroundData {
     kind: &'static str,
     /// Whether bits may differ by it.

@@ -9,6 +9,7 @@ use rankwise_plan::plan::Plan;
 use rankwise_plan::term::Terms;
 use rankwise_plan::vector::{Content, Run, Vector};
 use rankwise_topology::WorldRank;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::envelope::{Number, Wide};
@@ -218,7 +219,7 @@ fn alike(others: &[WorldRank]) -> String {
 }
 
 /// Ranks that hold the same in a buffer. Of many runs and values the first ones.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct HeldData {
     buffer: String,
     ranks: Vec<u32>,
@@ -229,7 +230,7 @@ pub(crate) struct HeldData {
     more_runs: usize,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct RunData {
     positions: [Wide; 2],
     holds: String,

@@ -4,6 +4,7 @@ use rankwise_plan::need::{Answer, NeedReport, NeedsAnswer, NeedsReport};
 use rankwise_plan::plan::Plan;
 use rankwise_plan::sense::Sense;
 use rankwise_plan::wrong::Wrong;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::envelope::Wide;
@@ -138,7 +139,7 @@ pub(crate) fn remedies(page: &mut Page, indent: &str, wrongs: &[Wrong]) {
 }
 
 /// The needs of a proposal for machines.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct NeedsData {
     answer: &'static str,
     sense: Option<&'static str>,
@@ -146,7 +147,7 @@ pub(crate) struct NeedsData {
     needs: Vec<NeedData>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct NeedData {
     need: usize,
     on: String,
@@ -160,7 +161,7 @@ pub(crate) struct NeedData {
     evidence: Option<EvidenceData>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct EvidenceData {
     rank: u32,
     device: Option<String>,
@@ -172,7 +173,7 @@ struct EvidenceData {
 }
 
 /// What is wrong, by name and in a sentence.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct WrongData {
     kind: &'static str,
     text: String,

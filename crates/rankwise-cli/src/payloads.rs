@@ -4,6 +4,7 @@ use rankwise_account::{Overflow, PerRole, RoleShare};
 use rankwise_model::{Dtype, Layout};
 use rankwise_plan::evaluate::StepRecord;
 use rankwise_plan::plan::Act;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::envelope::Wide;
@@ -120,7 +121,7 @@ pub(crate) fn rows(table: &mut Table, which: &str, index: usize, act: &Act, reco
 }
 
 /// The same for machines.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct CallData {
     groups: Wide,
     ranks_per_group: u32,
@@ -131,7 +132,7 @@ pub(crate) struct CallData {
     overflow: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct RoleData {
     role: String,
     ranks: Wide,

@@ -3,6 +3,7 @@
 use rankwise_plan::explore::Extent;
 use rankwise_plan::plan::Plan;
 use rankwise_plan::repair::{Mend, NOT_SAID, Repair, Volume};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::envelope::Wide;
@@ -118,7 +119,7 @@ fn volume(volume: Volume) -> String {
 }
 
 /// A repair for machines.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct RepairData {
     kind: &'static str,
     what: String,
@@ -129,14 +130,14 @@ pub(crate) struct RepairData {
     rechecked: &'static str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct RankData {
     rank: u32,
     input: VolumeData,
     output: VolumeData,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct VolumeData {
     elements: Wide,
     bytes: Wide,

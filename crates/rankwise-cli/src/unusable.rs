@@ -1,10 +1,12 @@
 //! Input that cannot be used: what is wrong, where, and how to say it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use rankwise_account::LabelError;
 use rankwise_plan::error::{Place, PlanError, Span};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::arrays::ArrayFault;
 use crate::report::excerpt;
@@ -145,6 +147,29 @@ impl fmt::Display for Unusable {
             write!(f, "\n{excerpt}")?;
         }
         Ok(())
+    }
+}
+
+/// As it is serialized, below.
+impl JsonSchema for Unusable {
+    fn schema_name() -> Cow<'static, str> {
+        "Unusable".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "properties": {
+                "fault": { "type": "string" },
+                "file": { "type": ["string", "null"] },
+                "line": { "type": ["integer", "null"] },
+                "column": { "type": ["integer", "null"] },
+                "path": { "type": "string" },
+                "found": { "type": "string" },
+                "expected": { "type": "string" },
+            },
+            "required": ["fault", "file", "line", "column", "path", "found", "expected"],
+        })
     }
 }
 

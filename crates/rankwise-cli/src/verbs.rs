@@ -20,6 +20,7 @@ use crate::command::{Answer, Asked, Failure};
 use crate::held::Detail;
 
 pub(crate) use self::run::Backend;
+pub(crate) use self::schema::Answers;
 pub(crate) use self::template::Scheme;
 
 /// Carries out one verb.
@@ -46,7 +47,7 @@ pub(crate) fn run(verb: Verb, asked: Asked) -> Result<Answer, Failure> {
         }
         Verb::Label { text } => label::run(asked, &text),
         Verb::Template { scheme } => template::run(asked, &scheme),
-        Verb::Schema => schema::run(asked),
+        Verb::Schema { of } => schema::run(asked, of),
     }
 }
 

@@ -5,12 +5,13 @@ use rankwise_program::{
     Report, Side, Touch, Unit,
 };
 use rankwise_topology::WorldRank;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::envelope::Wide;
 
 /// What a check of rank programs has found.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct FindingsData {
     completed: Wide,
     reports: Vec<ReportData>,
@@ -18,7 +19,7 @@ pub(crate) struct FindingsData {
     caveats: Vec<CaveatData>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ReportData {
     kind: &'static str,
     aspects: Vec<&'static str>,
@@ -36,7 +37,7 @@ struct ReportData {
     text: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct SideData {
     signature: String,
     tag: Option<String>,
@@ -45,19 +46,19 @@ struct SideData {
     sites: Vec<SiteData>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct SiteData {
     site: String,
     ranks: Vec<u32>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct AbsentData {
     rank: u32,
     text: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct CallData {
     communicator: String,
     signature: String,
@@ -66,20 +67,20 @@ struct CallData {
     site: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct EdgeData {
     rank: u32,
     call: CallData,
     waits_for: Vec<u32>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct OfRank {
     rank: u32,
     call: CallData,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct DivergenceData {
     ranks: Vec<u32>,
     like: Vec<u32>,
@@ -89,7 +90,7 @@ struct DivergenceData {
     more: Option<Wide>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "edit", rename_all = "snake_case")]
 enum EditData {
     Skipped { call: CallData, calls: Wide, among: Wide },
@@ -100,7 +101,7 @@ enum EditData {
     Other { text: String },
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ConflictData {
     ranks: Vec<u32>,
     shared: String,
@@ -110,7 +111,7 @@ struct ConflictData {
     more: Wide,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct TouchData {
     site: String,
     signature: String,
@@ -121,7 +122,7 @@ struct TouchData {
     view: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct CaveatData {
     caveat: &'static str,
     text: String,

@@ -4,6 +4,9 @@
 mod plan;
 mod program;
 
+pub(crate) use self::plan::Data as OfPlan;
+pub(crate) use self::program::Data as OfPrograms;
+
 use rankwise_program::Program;
 
 use crate::args::PlanRef;

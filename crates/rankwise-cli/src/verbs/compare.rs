@@ -8,6 +8,7 @@ use rankwise_plan::sense::Sense;
 use rankwise_plan::surface::Because;
 use rankwise_plan::term::Terms;
 use rankwise_topology::WorldRank;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::PlanRef;
@@ -364,14 +365,14 @@ fn overview(page: &mut Page, pairs: &[Pair<'_>], detail: Detail) {
     page.more(pairs.len().saturating_sub(rows), "pairs");
 }
 
-#[derive(Serialize)]
-struct Data {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Data {
     pairs: Vec<PairData>,
     not_said: &'static str,
     notes: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct PairData {
     a: SideData,
     b: SideData,
@@ -389,7 +390,7 @@ struct PairData {
     refusal: Option<&'static str>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct SideData {
     plan: String,
     proposal: String,
@@ -399,14 +400,14 @@ struct SideData {
     steps: Vec<StepData>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct StepData {
     title: String,
     calls: Vec<payloads::CallData>,
 }
 
 /// Where two states first differ: `places` differ, or `values` at one place.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct DifferenceData {
     kind: &'static str,
     place: Option<String>,

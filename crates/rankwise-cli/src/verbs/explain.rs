@@ -9,6 +9,7 @@ use rankwise_plan::numbers::Numbers;
 use rankwise_plan::plan::{Attachment, Counts, Plan, Proposal};
 use rankwise_plan::term::Terms;
 use rankwise_topology::World;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::PlanRef;
@@ -160,8 +161,8 @@ impl Explained<'_> {
     }
 }
 
-#[derive(Serialize)]
-struct Data {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Data {
     plan: String,
     ranks: u32,
     devices: Option<Vec<String>>,
@@ -171,7 +172,7 @@ struct Data {
     notes: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct InputData {
     name: String,
     dtype: &'static str,
@@ -184,13 +185,13 @@ struct InputData {
     values_given: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ProposalData {
     name: String,
     steps: Vec<StepData>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct StepData {
     step: usize,
     title: String,

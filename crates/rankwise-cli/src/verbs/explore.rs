@@ -9,6 +9,7 @@ use rankwise_plan::plan::{Plan, Proposal};
 use rankwise_plan::relabel::Effect;
 use rankwise_plan::repair::{Repair, repairs, satisfied};
 use rankwise_topology::{DeviceOrder, Permutation};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::PlanRef;
@@ -428,20 +429,20 @@ fn cut(text: &str) -> String {
     text.chars().take(FITS).chain(['…']).collect()
 }
 
-#[derive(Serialize)]
-struct UnknownData {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct UnknownData {
     plan: String,
     reason: String,
 }
 
-#[derive(Serialize)]
-struct Data {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Data {
     plan: String,
     proposals: Vec<ProposalData>,
     notes: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ProposalData {
     name: String,
     devices: Vec<String>,
@@ -460,7 +461,7 @@ struct ProposalData {
 }
 
 /// A count, as a string since it may have any number of digits.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct CountData {
     number: String,
     exact: bool,
@@ -473,13 +474,13 @@ impl CountData {
 }
 
 /// A permutation in cycles, and as the devices in rank order that it leads to.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct PermutationData {
     cycles: String,
     devices: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct AskedData {
     permutation: PermutationData,
     effect: &'static str,
@@ -488,7 +489,7 @@ struct AskedData {
     contradiction: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ExchangeData {
     devices: [String; 2],
     pairs_alike: String,

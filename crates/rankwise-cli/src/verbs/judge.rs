@@ -8,6 +8,7 @@ use rankwise_plan::plan::{Plan, Proposal};
 use rankwise_plan::term::Terms;
 use rankwise_plan::wrong::Wrong;
 use rankwise_topology::{World, WorldRank};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::PlanRef;
@@ -238,8 +239,8 @@ fn wrong(page: &mut Page, group: &[&Finding], detail: Detail) {
     needs::remedies(page, "      ", first.law.wrongs());
 }
 
-#[derive(Serialize)]
-struct Data {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Data {
     plan: String,
     proposal: String,
     findings: Vec<FindingData>,
@@ -249,14 +250,14 @@ struct Data {
     notes: Vec<String>,
 }
 
-#[derive(Clone, Serialize)]
+#[derive(Clone, Serialize, JsonSchema)]
 struct MissingData {
     rank: u32,
     device: Option<String>,
     buffer: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct FindingData {
     buffer: String,
     rank: u32,
@@ -274,7 +275,7 @@ struct FindingData {
     first_wrong: Option<FirstWrong>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct FirstWrong {
     position: Wide,
     found: Number,

@@ -4,6 +4,7 @@ use rankwise_account::label::{FORMULA_LEGEND, Side};
 use rankwise_account::{Factor, Figure, Impossible, Label, Meaning, NOT_SAID, Number, Reading};
 use rankwise_model::OperationKind;
 use rankwise_model::operation::Holders;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::command::{Answer, Asked, Failure};
@@ -182,8 +183,8 @@ fn shows_formula(readings: &[Reading]) -> bool {
     })
 }
 
-#[derive(Serialize)]
-struct Data {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Data {
     label: String,
     number: NumberData,
     said: Said,
@@ -194,13 +195,13 @@ struct Data {
     not_said: &'static str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct NumberData {
     unit: &'static str,
     value: Wide,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Said {
     operation: Option<&'static str>,
     meaning: Option<&'static str>,
@@ -208,7 +209,7 @@ struct Said {
     dtype: Option<&'static str>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ReadingData {
     operation: &'static str,
     names: Vec<&'static str>,
@@ -219,7 +220,7 @@ struct ReadingData {
     why_not: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct SideData {
     on: &'static str,
     elements: Option<FigureData>,
@@ -227,13 +228,13 @@ struct SideData {
 }
 
 /// A number, or what is left to fill in; exactly one of the two is not null.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct FigureData {
     value: Option<Wide>,
     formula: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct FactorData {
     operations: Vec<&'static str>,
     between: [Vec<&'static str>; 2],
@@ -241,7 +242,7 @@ struct FactorData {
     value: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct SettledData {
     operation: &'static str,
     ranks: u32,

@@ -9,6 +9,7 @@ use rankwise_plan::relabel::{Effect, Names, holds_the_same, permute};
 use rankwise_plan::term::Terms;
 use rankwise_plan::vector::Vector;
 use rankwise_topology::{DeviceOrder, World, WorldRank};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::PlanRef;
@@ -116,7 +117,7 @@ fn unknown(asked: Asked, loaded: &Loaded, reason: &str) -> Result<Answer, Failur
 }
 
 /// A device and the rank it is before and after.
-#[derive(Clone, Serialize)]
+#[derive(Clone, Serialize, JsonSchema)]
 struct PlaceData {
     device: String,
     rank_before: u32,
@@ -298,14 +299,14 @@ fn names(need: &Need) -> &'static str {
     }
 }
 
-#[derive(Serialize)]
-struct UnknownData {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct UnknownData {
     plan: String,
     reason: String,
 }
 
-#[derive(Serialize)]
-struct Data {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Data {
     plan: String,
     map: Vec<PlaceData>,
     permutation: String,
@@ -313,7 +314,7 @@ struct Data {
     notes: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ProposalData {
     name: String,
     contents: Vec<ContentData>,
@@ -322,7 +323,7 @@ struct ProposalData {
     after: needs::NeedsData,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ContentData {
     device: String,
     buffer: String,
@@ -331,7 +332,7 @@ struct ContentData {
     after: Option<HeldData>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct EffectData {
     need: usize,
     effect: &'static str,

@@ -11,6 +11,7 @@ mod programs;
 mod refusals;
 mod run;
 mod scale;
+mod schemas;
 mod template;
 mod usage;
 

@@ -6,6 +6,7 @@ use rankwise_plan::evaluate::evaluate;
 use rankwise_plan::need::{NeedsReport, judge_needs};
 use rankwise_plan::term::Terms;
 use rankwise_program::Findings;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::PlanRef;
@@ -16,14 +17,14 @@ use crate::held::Detail;
 use crate::load::Loaded;
 use crate::needs;
 
-#[derive(Serialize)]
-struct Data {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Data {
     plan: String,
     proposals: Vec<ProposalData>,
     notes: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ProposalData {
     name: String,
     #[serde(flatten)]

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use rankwise_program::{Program, ProgramError, check};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::PlanRef;
@@ -12,8 +13,8 @@ use crate::findings::{self, FindingsData};
 use crate::held::Detail;
 use crate::unusable::Unusable;
 
-#[derive(Serialize)]
-struct Data {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Data {
     program: String,
     ranks: u32,
     #[serde(flatten)]
