@@ -1,6 +1,7 @@
 //! The steps that real programs have, each with values worked out by hand: views,
 //! ragged buffers, groups, padding, tensors along an axis.
 
+mod elsewhere;
 mod groups;
 mod programs;
 mod ragged;
