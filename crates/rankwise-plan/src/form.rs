@@ -6,7 +6,10 @@
 //! - A truncating division, a conversion, and a fold of another kind inside a fold
 //!   merge with nothing: they are compared as they stand.
 
+mod multiples;
+
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use num_bigint::{BigInt, BigUint};
@@ -16,6 +19,7 @@ use rankwise_account::division::padding_value;
 use rankwise_model::{Combine, Dtype, DtypeClass, Scalar};
 
 use crate::term::{Factor, InputId, Origin, Placed, Term, TermId};
+pub use multiples::Multiples;
 
 /// A normal form of one [`Forms`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,7 +55,7 @@ pub enum Form {
         /// The element type.
         dtype: Dtype,
         /// The parts, none of them a sum.
-        parts: BTreeMap<PlacedForm, Multiplicity>,
+        parts: Multiples,
     },
     /// Π part^exponent. Never one part alone.
     Prod(BTreeMap<PlacedForm, BigUint>),
@@ -96,10 +100,11 @@ pub enum Form {
 /// The forms of the terms of one [`Terms`](crate::term::Terms).
 #[derive(Clone, Debug, Default)]
 pub struct Forms {
-    forms: Vec<Form>,
+    forms: Vec<Arc<Form>>,
     /// By form: the element type of its values.
     dtypes: Vec<Dtype>,
-    ids: BTreeMap<Form, FormId>,
+    /// All but contributions, each of which is one term and asked for once.
+    ids: BTreeMap<Arc<Form>, FormId>,
     /// By term: its form, and how far after the term's own start that one begins.
     of_term: Vec<PlacedForm>,
     /// By form: whether an unnamed reduction is in it.
@@ -117,7 +122,7 @@ impl Forms {
 
     /// The form behind an id.
     pub fn get(&self, id: FormId) -> Option<&Form> {
-        self.forms.get(id.index())
+        self.forms.get(id.index()).map(AsRef::as_ref)
     }
 
     /// Whether the form depends on a reduction that was not named.
@@ -129,7 +134,8 @@ impl Forms {
     pub(crate) fn add(&mut self, term: &Term, dtype: Dtype) {
         let form = match term {
             Term::Atom { input, origin } => {
-                self.store(Form::Atom { input: *input, origin: origin.clone() }, dtype)
+                let atom = Form::Atom { input: *input, origin: origin.clone() };
+                self.push(Arc::new(atom), dtype)
             }
             Term::Constant { value, .. } => self.constant(*value),
             Term::Combined { how: Combine::Sum, parts } => self.sum(dtype, parts),
@@ -156,16 +162,63 @@ impl Forms {
         let dtype = value.dtype();
         let one = self.store(Form::One(dtype), dtype);
         match exact(value) {
-            Some(times) => self.sum_of(dtype, BTreeMap::from([(one, times)])),
+            Some(times) => self.sum_of_alike(dtype, alloc::vec![one], times),
             None => self.store(Form::Times { form: one.form, by: value }, dtype),
         }
     }
 
     fn sum(&mut self, dtype: Dtype, parts: &[Placed]) -> PlacedForm {
+        if let Some((parts, times)) = self.alike(parts) {
+            return self.sum_of_alike(dtype, parts, times);
+        }
         let mut total = BTreeMap::new();
         for part in parts.iter().filter_map(|part| self.of(*part)) {
             self.add_multiple(&mut total, part, &Multiplicity::one());
         }
+        self.sum_of(dtype, total)
+    }
+
+    /// What a sum of these consists of, in order, where all of it counts alike and
+    /// nothing comes twice.
+    fn alike(&self, parts: &[Placed]) -> Option<(Vec<PlacedForm>, Multiplicity)> {
+        let one = Multiplicity::one();
+        let mut agreed: Option<&Multiplicity> = None;
+        let mut all = Vec::with_capacity(parts.len());
+        for part in parts.iter().filter_map(|part| self.of(*part)) {
+            let times = match self.get(part.form) {
+                Some(Form::Sum { parts, .. }) => {
+                    let inner = parts.parts().iter();
+                    all.extend(inner.map(|inner| self.shifted(*inner, part.at)));
+                    parts.all_alike()?
+                }
+                _ => {
+                    all.push(part);
+                    &one
+                }
+            };
+            if **agreed.get_or_insert(times) != *times {
+                return None;
+            }
+        }
+        let times = agreed?.clone();
+        all.sort_unstable();
+        all.is_sorted_by(|one, next| one < next).then_some((all, times))
+    }
+
+    /// `times · part`.
+    fn multiple(&mut self, dtype: Dtype, part: PlacedForm, times: &Multiplicity) -> PlacedForm {
+        let alike = match self.get(part.form) {
+            Some(Form::Sum { parts, .. }) => parts.all_alike().map(|inner| {
+                let shifted = parts.parts().iter().map(|inner| self.shifted(*inner, part.at));
+                (shifted.collect(), inner * times)
+            }),
+            _ => Some((alloc::vec![part], times.clone())),
+        };
+        if let Some((parts, times)) = alike {
+            return self.sum_of_alike(dtype, parts, times);
+        }
+        let mut total = BTreeMap::new();
+        self.add_multiple(&mut total, part, times);
         self.sum_of(dtype, total)
     }
 
@@ -182,12 +235,37 @@ impl Forms {
         };
         match self.get(part.form) {
             Some(Form::Sum { parts, .. }) => {
-                for (inner, multiplicity) in parts {
+                for (inner, multiplicity) in parts.iter() {
                     add(self.shifted(*inner, part.at), multiplicity * times);
                 }
             }
             _ => add(part, times.clone()),
         }
+    }
+
+    /// Parts in order, each once, of which each counts `times`.
+    fn sum_of_alike(
+        &mut self,
+        dtype: Dtype,
+        mut parts: Vec<PlacedForm>,
+        times: Multiplicity,
+    ) -> PlacedForm {
+        let times = within(dtype, times);
+        if times.is_zero() {
+            parts.clear();
+        }
+        if let [only] = parts.as_slice()
+            && times.is_one()
+        {
+            return *only;
+        }
+        let base = self.base(parts.iter());
+        // One form's places stay in order, whatever is taken from all of them.
+        for part in &mut parts {
+            *part = before(*part, base);
+        }
+        let stored = self.store(Form::Sum { dtype, parts: Multiples::alike(parts, times) }, dtype);
+        self.shifted(stored, base)
     }
 
     fn sum_of(&mut self, dtype: Dtype, total: BTreeMap<PlacedForm, Multiplicity>) -> PlacedForm {
@@ -213,12 +291,11 @@ impl Forms {
         for part in parts.iter().filter_map(|part| self.of(*part)) {
             // A multiple is its constant times what is multiplied; zero stays zero.
             let (times, part) = match self.get(part.form) {
-                Some(Form::Sum { parts, .. }) if parts.is_empty() => (Multiplicity::zero(), None),
-                Some(Form::Sum { parts, .. }) if parts.len() == 1 => {
-                    let only = parts.first_key_value();
-                    let times = only.map_or_else(Multiplicity::one, |(_, times)| times.clone());
-                    (times, only.map(|(inner, _)| self.shifted(*inner, part.at)))
-                }
+                Some(Form::Sum { parts, .. }) => match (parts.parts(), parts.all_alike()) {
+                    ([], _) => (Multiplicity::zero(), None),
+                    ([only], Some(times)) => (times.clone(), Some(self.shifted(*only, part.at))),
+                    _ => (Multiplicity::one(), Some(part)),
+                },
                 _ => (Multiplicity::one(), Some(part)),
             };
             constant *= times;
@@ -249,9 +326,7 @@ impl Forms {
         if constant.is_one() {
             return product;
         }
-        let mut total = BTreeMap::new();
-        self.add_multiple(&mut total, product, &constant);
-        self.sum_of(dtype, total)
+        self.multiple(dtype, product, &constant)
     }
 
     fn extreme(&mut self, dtype: Dtype, how: Combine, parts: &[Placed]) -> PlacedForm {
@@ -281,11 +356,7 @@ impl Forms {
     fn scaled(&mut self, dtype: Dtype, term: TermId, by: &Factor) -> PlacedForm {
         let part = self.of(Placed { term, at: 0 });
         match (part, value_of(by)) {
-            (Some(part), Some(times)) => {
-                let mut total = BTreeMap::new();
-                self.add_multiple(&mut total, part, &times);
-                self.sum_of(dtype, total)
-            }
+            (Some(part), Some(times)) => self.multiple(dtype, part, &times),
             (Some(part), None) => match by {
                 Factor::Scalar(by) => {
                     let stored = self.store(Form::Times { form: part.form, by: *by }, dtype);
@@ -339,16 +410,22 @@ impl Forms {
         if let Some(form) = self.ids.get(&form) {
             return PlacedForm { form: *form, at: 0 };
         }
+        let form = Arc::new(form);
+        let stored = self.push(Arc::clone(&form), dtype);
+        self.ids.insert(form, stored.form);
+        stored
+    }
+
+    fn push(&mut self, form: Arc<Form>, dtype: Dtype) -> PlacedForm {
         let mut parts = form.parts();
-        let unknown =
-            matches!(form, Form::Unnamed { .. }) || parts.clone().any(|part| self.is_unknown(part));
-        let constant = match form {
+        let unknown = matches!(*form, Form::Unnamed { .. })
+            || parts.clone().any(|part| self.is_unknown(part));
+        let constant = match *form {
             Form::Atom { .. } | Form::Unnamed { .. } => false,
             _ => parts.all(|part| self.is_constant(part)),
         };
         drop(parts);
         let id = FormId(u32::try_from(self.forms.len()).unwrap_or(u32::MAX));
-        self.ids.insert(form.clone(), id);
         self.forms.push(form);
         self.dtypes.push(dtype);
         self.unknown.push(unknown);
@@ -376,7 +453,7 @@ impl Form {
                 (None, None, None, None, Some(*form))
             }
         };
-        let sum = sum.into_iter().flat_map(BTreeMap::keys);
+        let sum = sum.into_iter().flat_map(Multiples::parts);
         let prod = prod.into_iter().flat_map(BTreeMap::keys);
         let placed = sum.chain(prod).chain(set.into_iter().flatten());
         let placed = placed.chain(list.into_iter().flatten());

@@ -17,8 +17,8 @@ use crate::error::{Fault, PlanError};
 use crate::evaluate::Evaluation;
 use crate::memory::ranks;
 use crate::plan::{Need, Plan, Proposal};
-use crate::sense::{Gathering, Grounds, Sense};
-use crate::term::Terms;
+use crate::sense::{Gathering, Grounds, Sense, sense};
+use crate::term::{Placed, Terms};
 use crate::vector::{Content, Run, Vector, side_by_side};
 use crate::wrong::{Claim, Groups, History, Scene, Wrong, owners, reordered};
 pub(crate) use expression::Expressions;
@@ -178,17 +178,18 @@ impl Judging<'_> {
         // so that no address is used again meanwhile.)
         let mut known: BTreeMap<(usize, usize), Finding> = BTreeMap::new();
         let mut worst: Option<(WorldRank, Difference)> = None;
-        let mut grounds = Gathering::default();
+        let mut support = Support::default();
+        let column = self.proposal.held_by_all(&self.evaluation.after, &need.buffer);
         for rank in ranks(self.plan.world).filter(|rank| self.plan.is_on(&need.on, *rank)) {
             report.ranks = report.ranks.saturating_add(1);
             let needed = self.expressions.vector(terms, index, &need.holds, rank)?;
-            let held = self.proposal.held(&self.evaluation.after, rank, &need.buffer).cloned();
+            let held = column.and_then(|column| column.get(rank)).cloned();
             let key = (held.as_ref().map_or(0, address), address(&needed));
             let finding = match known.get(&key) {
                 Some(finding) => finding.clone(),
                 None => {
                     let finding =
-                        find(terms, index, need, (held.as_deref(), &needed), &mut grounds)?;
+                        find(terms, index, need, (held.as_deref(), &needed), &mut support)?;
                     known.insert(key, finding.clone());
                     finding
                 }
@@ -218,7 +219,7 @@ impl Judging<'_> {
             let claims = if report.answer == Answer::No { claims } else { Vec::new() };
             report.evidence = Some(self.evidence(terms, need, &claims, rank, &difference));
         } else {
-            report.grounds = grounds.into_grounds();
+            report.grounds = support.grounds.into_grounds();
         }
         Ok(report)
     }
@@ -364,7 +365,7 @@ fn find(
     index: usize,
     need: &Need,
     (held, needed): (Option<&Vector>, &Vector),
-    grounds: &mut Gathering,
+    support: &mut Support,
 ) -> Result<Finding, PlanError> {
     let whole = 0..needed.count();
     let positions = need.positions.clone().unwrap_or(whole);
@@ -401,7 +402,7 @@ fn find(
         let parts = held.slice(start..common).zip(needed.slice(0..end));
         if let Some((held, wanted)) = parts
             && let Finding::Differs(difference) =
-                compare_vectors(terms, &held, &wanted, start, grounds)
+                compare_vectors(terms, &held, &wanted, start, support)
         {
             return Ok(Finding::Differs(Difference { length, ..difference }));
         }
@@ -410,7 +411,48 @@ fn find(
     let Some(slice) = held.slice(positions.clone()) else {
         return Ok(Finding::Met(Some(Sense::Exact)));
     };
-    Ok(compare_vectors(terms, &slice, needed, positions.start, grounds))
+    Ok(compare_vectors(terms, &slice, needed, positions.start, support))
+}
+
+/// What the answers to one need rest on.
+#[derive(Default)]
+struct Support {
+    grounds: Gathering,
+    /// Lists of terms, which many vectors share, that equal themselves: in which sense.
+    lists: BTreeMap<(usize, usize), Sense>,
+}
+
+impl Support {
+    /// That a vector is equal to one that is kept like it, and in which sense; `None` if
+    /// a reduction that is not named is in it.
+    fn of_itself(&mut self, terms: &Terms, vector: &Vector) -> Option<Finding> {
+        let mut weakest = None;
+        for list in vector.term_lists() {
+            let key = (list.as_ptr().addr(), list.len());
+            // The evaluation keeps what it holds: no address is used again meanwhile.
+            let known = self.lists.get(&key).filter(|_| list.len() > 1).copied();
+            let of_list = match known {
+                Some(known) => known,
+                None => {
+                    let mut of_list = Sense::Exact;
+                    for term in list {
+                        let placed = Placed { term: *term, at: 0 };
+                        if is_unnamed(terms, Content::Term(placed)) {
+                            return None;
+                        }
+                        of_list = of_list.max(sense(terms, placed, placed));
+                        self.grounds.add(terms, placed, placed);
+                    }
+                    of_list
+                }
+            };
+            if list.len() > 1 {
+                self.lists.insert(key, of_list);
+            }
+            weakest = weakest.max(Some(of_list));
+        }
+        Some(Finding::Met(weakest))
+    }
 }
 
 /// Compares run by run; the first known difference wins over the first unknown one.
@@ -419,8 +461,14 @@ fn compare_vectors(
     held: &Vector,
     needed: &Vector,
     offset: u64,
-    grounds: &mut Gathering,
+    support: &mut Support,
 ) -> Finding {
+    if held.is_kept_like(needed)
+        && held.promises_all()
+        && let Some(met) = support.of_itself(terms, held)
+    {
+        return met;
+    }
     let mut weakest = None;
     let mut open = None;
     for (positions, contents) in side_by_side(&[held, needed]) {
@@ -441,7 +489,7 @@ fn compare_vectors(
             Equality::Equal(sense) => {
                 weakest = weakest.max(Some(sense));
                 if let (Content::Term(found), Content::Term(wanted)) = (*found, *wanted) {
-                    grounds.add(terms, found, wanted);
+                    support.grounds.add(terms, found, wanted);
                 }
             }
             Equality::NotProven => open = open.or_else(|| Some(difference(Why::NotProven))),

@@ -172,6 +172,10 @@ impl Traits {
 /// multiplying by it is exact (barring underflow), fused or not.
 fn is_exact_reciprocal(factor: &Factor, dtype: Dtype) -> bool {
     match factor {
+        // 1/n is at least 2^-32, and these types reach further down.
+        Factor::Reciprocal(ranks) if matches!(dtype, Dtype::F64 | Dtype::F32 | Dtype::Bf16) => {
+            ranks.get().is_power_of_two()
+        }
         Factor::Reciprocal(ranks) => {
             let one = BigRational::from_integer(1.into());
             let reciprocal = one / BigRational::from_integer(ranks.get().into());

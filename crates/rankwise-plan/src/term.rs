@@ -168,8 +168,12 @@ struct Entry {
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
     inputs: Vec<InputIdentity>,
+    input_ids: BTreeMap<InputIdentity, InputId>,
     terms: Vec<Entry>,
+    /// All terms but the contributions of ranks.
     ids: BTreeMap<Term, TermId>,
+    /// By input and rank: its contribution.
+    of_ranks: Vec<Vec<Option<TermId>>>,
     forms: Forms,
     /// Runs and parts of folds made so far, against [`limits::PIECES`](crate::limits::PIECES).
     pieces: u64,
@@ -183,12 +187,13 @@ impl Terms {
 
     /// The input with this identity, declared now if it is new.
     pub fn input(&mut self, identity: &InputIdentity) -> InputId {
-        let known = self.inputs.iter().position(|input| input == identity);
-        let index = known.unwrap_or_else(|| {
-            self.inputs.push(identity.clone());
-            self.inputs.len().saturating_sub(1)
-        });
-        InputId(u32::try_from(index).unwrap_or(u32::MAX))
+        if let Some(known) = self.input_ids.get(identity) {
+            return *known;
+        }
+        let input = InputId(u32::try_from(self.inputs.len()).unwrap_or(u32::MAX));
+        self.inputs.push(identity.clone());
+        self.input_ids.insert(identity.clone(), input);
+        input
     }
 
     /// What makes an input what it is.
@@ -223,8 +228,34 @@ impl Terms {
 
     /// A contribution, from its first position on.
     pub fn atom(&mut self, input: InputId, origin: Origin) -> Placed {
+        let known = self.slot(input, &origin).copied().flatten();
+        if let Some(term) = known {
+            return Placed { term, at: 0 };
+        }
         let dtype = self.identity(input).map_or(Dtype::U8, |identity| identity.dtype);
-        self.store(Term::Atom { input, origin }, dtype, 0)
+        let Origin::Rank(_) = origin else {
+            return self.store(Term::Atom { input, origin }, dtype, 0);
+        };
+        let made = self.push(Term::Atom { input, origin: origin.clone() }, dtype);
+        if let Some(slot) = self.slot(input, &origin) {
+            *slot = Some(made);
+        }
+        Placed { term: made, at: 0 }
+    }
+
+    /// Where the contribution of a rank is kept.
+    fn slot(&mut self, input: InputId, origin: &Origin) -> Option<&mut Option<TermId>> {
+        let Origin::Rank(rank) = origin else { return None };
+        let (input, rank) = (usize::try_from(input.0).ok()?, usize::try_from(rank.index()).ok()?);
+        // An input of another `Terms` is none of these.
+        if self.of_ranks.len() < self.inputs.len() {
+            self.of_ranks.resize(self.inputs.len(), Vec::new());
+        }
+        let ranks = self.of_ranks.get_mut(input)?;
+        if ranks.len() <= rank {
+            ranks.resize(rank.checked_add(1)?, None);
+        }
+        ranks.get_mut(rank)
     }
 
     /// A constant.
@@ -331,15 +362,20 @@ impl Terms {
         if let Some(term) = self.ids.get(&term) {
             return Placed { term: *term, at };
         }
+        let id = self.push(term.clone(), dtype);
+        self.ids.insert(term, id);
+        Placed { term: id, at }
+    }
+
+    fn push(&mut self, term: Term, dtype: Dtype) -> TermId {
         // The format's limits keep the number of distinct terms far below 2^32.
         let id = TermId(u32::try_from(self.terms.len()).unwrap_or(u32::MAX));
         let below = term.parts().map(|part| self.depth(part)).max();
         let depth = below.map_or(0, |below| below.saturating_add(1));
         let traits = Traits::of(self, &term, dtype);
         self.forms.add(&term, dtype);
-        self.ids.insert(term.clone(), id);
         self.terms.push(Entry { term, dtype, depth, traits });
-        Placed { term: id, at }
+        id
     }
 
     fn entry(&self, id: TermId) -> Option<&Entry> {

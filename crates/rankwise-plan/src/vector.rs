@@ -186,11 +186,21 @@ impl Vector {
 
     /// The terms in it, some of them several times, in lists that vectors may share.
     pub(crate) fn term_lists(&self) -> impl Iterator<Item = &[TermId]> {
-        self.entries().iter().filter_map(|entry| match &entry.held {
-            Held::Run(Content::Term(placed)) => Some(core::slice::from_ref(&placed.term)),
-            Held::Run(Content::Gap(_)) => None,
-            Held::Series(series) => Some(series.terms()),
+        let mut start = 0_u64;
+        self.entries().iter().filter_map(move |entry| {
+            let count = entry.end.saturating_sub(start);
+            start = entry.end;
+            match &entry.held {
+                Held::Run(Content::Term(placed)) => Some(core::slice::from_ref(&placed.term)),
+                Held::Run(Content::Gap(_)) => None,
+                Held::Series(series) => Some(series.terms_of(count)),
+            }
         })
+    }
+
+    /// Whether every position is promised to hold a value.
+    pub(crate) fn promises_all(&self) -> bool {
+        self.entries().iter().all(|entry| !matches!(entry.held, Held::Run(Content::Gap(_))))
     }
 
     /// Appends `count` elements; a run that continues the last one is joined to it.

@@ -100,7 +100,9 @@ fn is_flat(terms: &Terms, placed: PlacedForm) -> bool {
     let is_one = |part: &PlacedForm| matches!(forms.get(part.form), Some(Form::One(_)));
     match forms.get(placed.form) {
         Some(Form::Atom { .. } | Form::One(_)) => true,
-        Some(Form::Sum { parts, .. }) => parts.keys().all(|part| is_atom(part) || is_one(part)),
+        Some(Form::Sum { parts, .. }) => {
+            parts.parts().iter().all(|part| is_atom(part) || is_one(part))
+        }
         Some(Form::Extreme { parts, .. }) => parts.iter().all(is_atom),
         _ => false,
     }
@@ -166,7 +168,7 @@ impl Draw<'_> {
             Form::One(dtype) => Some(Typed { value: BigRational::one(), dtype: *dtype }),
             Form::Sum { dtype, parts } => {
                 let mut total = BigRational::zero();
-                for (part, times) in parts {
+                for (part, times) in parts.iter() {
                     total += self.value(shifted(part))?.value * times;
                 }
                 Some(Typed::of(*dtype, total))

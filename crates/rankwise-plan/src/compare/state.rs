@@ -13,7 +13,7 @@ use crate::memory::{Origins, identity, ranks};
 use crate::plan::Plan;
 use crate::sense::{Gathering, Grounds, Sense};
 use crate::surface::{Evaluated, Surface};
-use crate::term::{InputId, Terms};
+use crate::term::{InputId, Placed, Terms};
 use crate::vector::{Content, Run, Vector, side_by_side};
 use crate::wrong::NOT_PROVEN;
 
@@ -123,6 +123,7 @@ impl StateReport {
             terms,
             doubtful: &doubtful,
             seen: BTreeSet::new(),
+            lists: BTreeSet::new(),
             doubts: BTreeSet::new(),
             weakest: None,
             grounds: Gathering::default(),
@@ -284,6 +285,8 @@ struct Walk<'a> {
     doubtful: &'a BTreeMap<InputId, String>,
     /// Pairs of vectors already found the same.
     seen: BTreeSet<(usize, usize)>,
+    /// Lists of terms that were looked through, by where they are.
+    lists: BTreeSet<(usize, usize)>,
     doubts: BTreeSet<String>,
     weakest: Option<Sense>,
     grounds: Gathering,
@@ -306,6 +309,23 @@ impl Walk<'_> {
         let (first, second) = (first.unwrap_or(&nothing), second.unwrap_or(&nothing));
         let key = (core::ptr::from_ref(first).addr(), core::ptr::from_ref(second).addr());
         if held.iter().all(Option::is_some) && self.seen.contains(&key) {
+            return None;
+        }
+        if first.is_kept_like(second) {
+            // Equal, position for position: what is left is what that rests on.
+            for list in first.term_lists() {
+                if list.len() > 1 && !self.lists.insert((list.as_ptr().addr(), list.len())) {
+                    continue;
+                }
+                for term in list {
+                    let content = Content::Term(Placed { term: *term, at: 0 });
+                    // It equals itself: no difference is found.
+                    _ = self.differ(&(0..1), content, content);
+                }
+            }
+            if held.iter().all(Option::is_some) {
+                self.seen.insert(key);
+            }
             return None;
         }
         let vectors = [first, second];

@@ -14,15 +14,19 @@ use crate::error::{Fault, PlanError};
 use crate::evaluate::{Cut, Folds, Tensor, parse_scalars};
 use crate::limits::PIECES;
 use crate::memory::{Origins, identity, ranks};
-use crate::plan::{At, Expr, ExprKind, Plan, Sharding};
-use crate::term::{Constant, Terms};
-use crate::vector::{Content, Gap, Vector, side_by_side};
+use crate::plan::{At, Expr, ExprKind, Input, Plan, Sharding};
+use crate::term::{Constant, InputId, Terms};
+use crate::vector::{Content, Family, Gap, Vector, side_by_side};
 
 /// Evaluates expressions for one plan; what does not depend on the reader is kept.
 pub(crate) struct Expressions<'a> {
     plan: &'a Plan,
     origins: Origins,
     world: Partition,
+    /// The input that was asked for last, by its expression: of many ranks in turn.
+    last: Option<(usize, &'a Input, InputId)>,
+    /// What the members of a group hold in closed form, by expression and first member.
+    families: BTreeMap<(usize, WorldRank), Option<Family>>,
     /// By expression and the first member of its group.
     known: BTreeMap<(usize, WorldRank), Arc<Vector>>,
     need: usize,
@@ -31,7 +35,16 @@ pub(crate) struct Expressions<'a> {
 impl<'a> Expressions<'a> {
     pub(crate) fn new(plan: &'a Plan) -> Self {
         let world = Partition::whole(World::new(plan.world));
-        Self { plan, origins: Origins::of(plan), world, known: BTreeMap::new(), need: 0 }
+        let (last, families) = (None, BTreeMap::new());
+        Self {
+            plan,
+            origins: Origins::of(plan),
+            world,
+            last,
+            families,
+            known: BTreeMap::new(),
+            need: 0,
+        }
     }
 
     /// What `expr`, of need number `need`, stands for where `reader` reads it.
@@ -56,9 +69,18 @@ impl<'a> Expressions<'a> {
             ExprKind::Input { name, at } => self.input(terms, expr, name, at.as_ref(), reader),
             ExprKind::Gather(inner) => {
                 self.once_per_group(terms, expr, reader, |this, terms, group| {
-                    let mut gathered: Option<Vector> = None;
+                    let mut parts = Vec::new();
                     for member in group.members() {
-                        let part = this.value(terms, inner, *member)?;
+                        parts.push(this.value(terms, inner, *member)?);
+                    }
+                    let closed = Family::of(parts.iter().map(AsRef::as_ref)).and_then(|family| {
+                        family.in_turn(0..parts.first().map_or(0, |part| part.count()))
+                    });
+                    if let Some(gathered) = closed {
+                        return Ok(gathered);
+                    }
+                    let mut gathered: Option<Vector> = None;
+                    for part in parts {
                         let whole = gathered.get_or_insert_with(|| Vector::empty(part.dtype()));
                         this.check_sum(expr, whole, &part)?;
                         whole.extend(&part);
@@ -68,6 +90,9 @@ impl<'a> Expressions<'a> {
             }
             ExprKind::Exchange(inner) => {
                 let (group, own) = self.group(expr, reader)?;
+                if let Some(exchanged) = self.exchanged(terms, expr, inner, &group, own)? {
+                    return Ok(Arc::new(exchanged));
+                }
                 let mut whole: Option<Vector> = None;
                 for member in group.members() {
                     let part = self.value(terms, inner, *member)?;
@@ -136,26 +161,65 @@ impl<'a> Expressions<'a> {
     }
 
     fn input(
-        &self,
+        &mut self,
         terms: &mut Terms,
         expr: &Expr,
         name: &str,
         at: Option<&At>,
         reader: WorldRank,
     ) -> Result<Arc<Vector>, PlanError> {
-        let input = self.plan.inputs.get(name).ok_or_else(|| {
-            let names: Vec<&str> = self.plan.inputs.keys().map(String::as_str).collect();
-            let expected = format!("an input: {}", names.join(", "));
-            self.error(expr, Fault::UnknownName, format!("`{name}`"), expected)
-        })?;
+        let key = core::ptr::from_ref(expr).addr();
+        let (input, id) = match self.last {
+            Some((last, input, id)) if last == key => (input, id),
+            _ => {
+                let input = self.plan.inputs.get(name).ok_or_else(|| {
+                    let names: Vec<&str> = self.plan.inputs.keys().map(String::as_str).collect();
+                    let expected = format!("an input: {}", names.join(", "));
+                    self.error(expr, Fault::UnknownName, format!("`{name}`"), expected)
+                })?;
+                let id = terms.input(&identity(input, &self.origins));
+                self.last = Some((key, input, id));
+                (input, id)
+            }
+        };
         let rank = match at {
             None => reader,
             Some(At::Rank(rank)) => *rank,
             Some(At::Device(device)) => self.only_rank_on(expr, device)?,
         };
-        let id = terms.input(&identity(input, &self.origins));
         let atom = terms.atom(id, self.origins.of_contribution(input, rank));
         Ok(Arc::new(Vector::of(input.dtype, input.counts.on(rank), Content::Term(atom))))
+    }
+
+    /// Block `own` of what every member of a group has, in turn, where that has a closed
+    /// form.
+    fn exchanged(
+        &mut self,
+        terms: &mut Terms,
+        expr: &Expr,
+        inner: &Expr,
+        group: &Group,
+        own: Rank,
+    ) -> Result<Option<Vector>, PlanError> {
+        let Some(first) = group.members().first() else { return Ok(None) };
+        let key = (core::ptr::from_ref(expr).addr(), *first);
+        if !self.families.contains_key(&key) {
+            let mut parts = Vec::new();
+            for member in group.members() {
+                parts.push(self.value(terms, inner, *member)?);
+            }
+            let family = Family::of(parts.iter().map(AsRef::as_ref));
+            self.families.insert(key, family);
+        }
+        let Some(Some(family)) = self.families.get(&key) else { return Ok(None) };
+        let ranks = u64::from(group.size().get());
+        let block = family.count().checked_div(ranks).unwrap_or(0);
+        // A length that does not divide is refused where it is cut.
+        if block.checked_mul(ranks) != Some(family.count()) {
+            return Ok(None);
+        }
+        let start = block.saturating_mul(u64::from(own.index()));
+        Ok(family.in_turn(start..start.saturating_add(block)))
     }
 
     fn only_rank_on(&self, expr: &Expr, device: &str) -> Result<WorldRank, PlanError> {

@@ -79,7 +79,8 @@ impl Gathering {
                 continue;
             }
             let (Some(term), Some(dtype)) = (terms.get(id), terms.dtype(id)) else { continue };
-            next.extend(term.parts());
+            // Contributions and constants add nothing.
+            next.extend(term.parts().filter(|part| terms.depth(*part) > 0));
             self.grounds.0.extend(of_term(terms, term, dtype));
         }
     }

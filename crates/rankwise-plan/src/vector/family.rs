@@ -78,6 +78,11 @@ impl Family {
         Some(Self { dtype, members, count, alike, stride: stride.unwrap_or(0) })
     }
 
+    /// The number of elements of each member.
+    pub(crate) const fn count(&self) -> u64 {
+        self.count
+    }
+
     /// The elements at `positions` of every member, one member after the other. `None`
     /// if they are not there, or have no closed form.
     pub(crate) fn in_turn(&self, positions: Range<u64>) -> Option<Vector> {

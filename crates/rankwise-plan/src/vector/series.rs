@@ -94,9 +94,11 @@ impl Series {
         self.skip.saturating_add(count).div_ceil(self.block.max(1))
     }
 
-    /// The terms of the blocks, and perhaps of further ones.
-    pub(super) fn terms(&self) -> &[TermId] {
-        self.terms.terms()
+    /// The terms of the blocks that the first `count` elements touch.
+    pub(super) fn terms_of(&self, count: u64) -> &[TermId] {
+        let terms = self.terms.terms();
+        let blocks = usize::try_from(self.blocks(count)).unwrap_or(usize::MAX);
+        terms.get(..blocks).unwrap_or(terms)
     }
 
     /// How much further the other reads, where that is all in which they differ.
@@ -151,7 +153,7 @@ impl Series {
             Sources::Same(_) => 1,
             Sources::Each { .. } => usize::try_from(self.blocks(count)).ok()?,
         };
-        for term in self.terms().get(..blocks)? {
+        for term in self.terms.terms().get(..blocks)? {
             let Placed { term, at } = change(Placed { term: *term, at: self.at });
             let by = at.checked_sub(self.at)?;
             if *further.get_or_insert(by) != by {

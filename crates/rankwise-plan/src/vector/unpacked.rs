@@ -9,7 +9,12 @@ use proptest::prelude::*;
 use rankwise_model::Dtype;
 
 use super::{Content, Family, Gap, Run, Sources, Vector, side_by_side};
-use crate::plan::Counts;
+use crate::evaluate::evaluate;
+use crate::file::Format;
+use crate::memory::ranks;
+use crate::need::{NeedsAnswer, judge_needs};
+use crate::plan::{Counts, Plan};
+use crate::read::NoArrays;
 use crate::term::{InputIdentity, Origin, Placed, TermId, Terms};
 
 /// Every element of a vector, one by one: a term and where in it, or a gap.
@@ -265,4 +270,30 @@ fn a_series_by_hand() {
     // Blocks as far apart as they are long are one run.
     let run_on = Vector::series(Dtype::F32, 2, 3, Sources::each(alloc::vec![b; 3]), 1, 2).unwrap();
     assert_eq!(run_on.runs().collect::<List<_>>(), [run(0..6, b, 1)]);
+}
+
+/// What it costs is counted in entries: one for each rank, not one for each pair.
+#[test]
+fn an_all_to_all_is_one_entry_on_each_rank() {
+    let text = r#"
+        format = 1
+        group.ranks = 256
+        input.x = { dtype = "bf16", count = 2048, meaning = "tokens" }
+        proposal.experts.step = [
+            { call = "all_to_all", send = "x", recv = "y" },
+            { call = "all_to_all", send = "y", recv = "z" },
+        ]
+        need = [{ on = "every rank", buffer = "y", holds = "exchange(x)" }]
+    "#;
+    let plan = Plan::read(text, Format::Toml, &mut NoArrays).unwrap();
+    let mut terms = Terms::new();
+    let evaluation = evaluate(&plan, &plan.proposals[0], &mut terms).unwrap();
+    for rank in ranks(plan.world) {
+        let [y, z] = ["y", "z"].map(|name| evaluation.after.get(rank, name).unwrap());
+        assert_eq!((y.entries_kept(), y.runs().count()), (1, 256));
+        // The second is the inverse of the first: what each rank had is whole again.
+        assert_eq!((z.entries_kept(), z.runs().count()), (1, 1));
+    }
+    let needs = judge_needs(&plan, &plan.proposals[0], &evaluation, &mut terms).unwrap();
+    assert_eq!(needs.answer(), NeedsAnswer::Satisfied);
 }
