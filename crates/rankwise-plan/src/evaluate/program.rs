@@ -20,26 +20,33 @@ use crate::vector::{Content, Gap, Vector};
 impl<'a> Machine<'a> {
     /// Carries out whatever completes, and leaves gaps where something does not.
     pub(super) fn run_programs(&mut self) -> Result<Findings, PlanError> {
-        let sizes = self.sizes()?;
-        let findings = check(&lower(self.plan, self.proposal, &sizes)?);
+        let mut sizes = self.sizes()?;
+        let findings = check(&lower(self.plan, self.proposal, &mut sizes)?);
+        // Without a report everything completes, each read after its write.
+        let is_clean = findings.reports.is_empty();
         // Read before it is written, in an order that nothing settles: nothing is known.
-        for ((rank, buffer), (dtype, count, step)) in &sizes.first {
-            let nothing = Vector::of(*dtype, *count, Content::Gap(Gap::NeverRan { step: *step }));
-            self.memory.put(*rank, buffer, Arc::new(nothing));
+        for (buffer, ranks) in sizes.first.iter().filter(|_| !is_clean) {
+            for (rank, (dtype, count, step)) in ranks {
+                let gap = Content::Gap(Gap::NeverRan { step: *step });
+                self.memory.put(*rank, buffer, Arc::new(Vector::of(*dtype, *count, gap)));
+            }
         }
         let mut done = Done::default();
         for places in findings.completions.iter() {
             let places: Vec<Place> = places.collect();
             match self.complete(&places, &mut done) {
+                Ok(()) if is_clean => {}
                 Ok(()) => done.places.extend(places),
                 // Where nothing settles an order, buffers need not fit: the report says why.
-                Err(error) if error.kind == Fault::Limit || findings.reports.is_empty() => {
+                Err(error) if error.kind == Fault::Limit || is_clean => {
                     return Err(error);
                 }
                 Err(_) => {}
             }
         }
-        self.leave_gaps(&sizes, &mut done);
+        if !is_clean {
+            self.leave_gaps(&sizes, &mut done);
+        }
         Ok(findings)
     }
 

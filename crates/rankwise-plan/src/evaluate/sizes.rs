@@ -212,7 +212,7 @@ impl<'a> DryRun<'_, 'a> {
         let unit = layout(at, operation, group.size(), 1)?;
         let Ok(unit_at) = unit.at(own) else { return Ok(Some(Moved::default())) };
         let payload = if unit_at.has_input() {
-            let known = !self.unknown.contains(&(rank, call.send.buffer.clone()));
+            let known = self.is_known(rank, &call.send);
             let buffer = known.then(|| self.machine.read(at, rank, &call.send)).transpose()?;
             let payload = buffer.map(|buffer| {
                 let count = count_of(at, call, &unit_at, rank, &buffer)?;
@@ -268,7 +268,7 @@ impl<'a> DryRun<'_, 'a> {
         let mut moved = Moved { call: Some(key.clone()), ..Moved::default() };
         match message.direction {
             Direction::Send => {
-                if !self.unknown.contains(&(rank, message.buffer.buffer.clone())) {
+                if self.is_known(rank, &message.buffer) {
                     let buffer = self.machine.read(at, rank, &message.buffer)?;
                     let payload = Payload { dtype: buffer.dtype(), count: buffer.count() };
                     self.brought.insert(key, payload);
@@ -302,7 +302,7 @@ impl<'a> DryRun<'_, 'a> {
             writes: Vec::from([all_of(&step.recv)]),
             ..Moved::default()
         };
-        let known = |of: &Operand| !self.unknown.contains(&(rank, of.buffer.clone()));
+        let known = |of: &Operand| self.is_known(rank, of);
         let part_of_known = step.recv.positions.is_none() || known(&step.recv);
         if reads.iter().all(|from| known(from)) && part_of_known {
             self.machine.local(at, step, rank)?;
@@ -327,18 +327,31 @@ impl<'a> DryRun<'_, 'a> {
             return;
         }
         let buffer = into.buffer.as_str();
-        let place = (rank, String::from(buffer));
         let Some((dtype, count)) = leaves else {
-            self.unknown.insert(place);
+            self.unknown.insert((rank, String::from(buffer)));
             return;
         };
-        self.unknown.remove(&place);
+        if !self.unknown.is_empty() {
+            self.unknown.remove(&(rank, String::from(buffer)));
+        }
         let is_new = !self.machine.plan.inputs.contains_key(buffer);
         let nothing = Vector::of(dtype, count, Content::Gap(Gap::NeverRan { step: at.index }));
         self.machine.memory.put(rank, buffer, Arc::new(nothing));
         if is_new {
-            self.sizes.first.entry(place).or_insert((dtype, count, at.index));
+            let first = (dtype, count, at.index);
+            match self.sizes.first.get_mut(buffer) {
+                Some(ranks) => _ = ranks.entry(rank).or_insert(first),
+                None => {
+                    let ranks = BTreeMap::from([(rank, first)]);
+                    self.sizes.first.insert(String::from(buffer), ranks);
+                }
+            }
         }
+    }
+
+    /// Whether the size of a buffer depends on nothing that may never come.
+    fn is_known(&self, rank: WorldRank, of: &Operand) -> bool {
+        self.unknown.is_empty() || !self.unknown.contains(&(rank, of.buffer.clone()))
     }
 }
 

@@ -8,7 +8,7 @@ use rankwise_program::program::{Buffers, Local, Planned, Step as Lowered};
 use rankwise_program::{Collective, Program, Signature, Verb};
 use rankwise_topology::{World, WorldRank};
 
-use super::{Moved, Sizes};
+use super::{Moved, Reductions, Sizes};
 use crate::error::PlanError;
 use crate::evaluate::{At, operation};
 use crate::memory::ranks;
@@ -16,13 +16,23 @@ use crate::plan::{Act, CollectiveStep, Direction, Enqueued, Plan, Proposal};
 
 /// The programs of a proposal as every rank's calls. A rank's step has the number of
 /// its act.
-pub(crate) fn lower(plan: &Plan, proposal: &Proposal, sizes: &Sizes) -> Result<Program, PlanError> {
+///
+/// Takes what is read and written out of `sizes`.
+pub(crate) fn lower(
+    plan: &Plan,
+    proposal: &Proposal,
+    sizes: &mut Sizes,
+) -> Result<Program, PlanError> {
+    let Sizes { moved, reductions, .. } = sizes;
     let mut programs = Vec::new();
     for rank in ranks(plan.world) {
         let acts = plan.program_of(proposal, rank).map(|program| program.acts.as_slice());
         let acts = acts.unwrap_or_default().iter().enumerate();
-        let steps: Result<Vec<Lowered>, PlanError> =
-            acts.map(|(index, act)| one(plan, proposal, sizes, rank, index, act)).collect();
+        let steps = acts.map(|(index, act)| {
+            let moved = moved.get_mut(&(rank, index)).map(Vec::as_mut_slice).unwrap_or_default();
+            one(plan, proposal, reductions, rank, moved, act)
+        });
+        let steps: Result<Vec<Lowered>, PlanError> = steps.collect();
         programs.push(steps?);
     }
     let groups = sizes.communicators.clone().into_groups().collect();
@@ -32,9 +42,9 @@ pub(crate) fn lower(plan: &Plan, proposal: &Proposal, sizes: &Sizes) -> Result<P
 fn one(
     plan: &Plan,
     proposal: &Proposal,
-    sizes: &Sizes,
+    reductions: &Reductions,
     rank: WorldRank,
-    index: usize,
+    moved: &mut [Moved],
     act: &Enqueued,
 ) -> Result<Lowered, PlanError> {
     let (step, stream, host) = match act {
@@ -44,26 +54,25 @@ fn one(
         }
         Enqueued::Step { step, stream, host } => (*step, stream, *host),
     };
-    let moved = sizes.moved.get(&(rank, index)).map(Vec::as_slice).unwrap_or_default();
     let at = At::of(proposal, step);
     if let Some(at) = at.filter(|at| matches!(at.step.act, Act::Group(_))) {
         let (_, parts) = at.step.act.of_rank(plan, rank);
-        let parts = parts.into_iter().filter_map(|part| at.part(part)).zip(moved);
-        let calls = parts.map(|(at, moved)| planned(&at, sizes, moved, stream));
+        let parts = parts.into_iter().filter_map(|part| at.part(part)).zip(&mut *moved);
+        let calls = parts.map(|(at, moved)| planned(&at, reductions, moved, stream));
         let calls: Vec<Planned> = calls.collect::<Result<Option<Vec<_>>, _>>()?.unwrap_or_default();
         if !calls.is_empty() {
             return Ok(Lowered::Unit(calls, host));
         }
     }
-    let nothing = Moved::default();
-    let moved = moved.first().unwrap_or(&nothing);
-    let call = at.map(|at| planned(&at, sizes, moved, stream)).transpose()?.flatten();
+    let mut nothing = Moved::default();
+    let moved = moved.first_mut().unwrap_or(&mut nothing);
+    let call = at.map(|at| planned(&at, reductions, moved, stream)).transpose()?.flatten();
     Ok(match call {
         Some(call) => Lowered::Call(call, host),
         None => {
             // Of an unknown element type nothing depends on its width.
             let dtype = moved.dtype.unwrap_or(Dtype::U8);
-            let buffers = Buffers { reads: moved.reads.clone(), writes: moved.writes.clone() };
+            let buffers = touched(moved);
             Lowered::Local(Local { stream: stream.clone(), dtype, tag: None, buffers }, host)
         }
     })
@@ -72,12 +81,12 @@ fn one(
 /// The call of a collective or of one side of a message; `None` for anything else.
 fn planned(
     at: &At<'_>,
-    sizes: &Sizes,
-    moved: &Moved,
+    reductions: &Reductions,
+    moved: &mut Moved,
     stream: &Arc<str>,
 ) -> Result<Option<Planned>, PlanError> {
     let signature = match &at.step.act {
-        Act::Collective(call) => Some(collective(at, call, sizes, moved)?),
+        Act::Collective(call) => Some(collective(at, call, reductions, moved)?),
         Act::Message(message) => {
             let verb = match message.direction {
                 Direction::Send => Verb::Send { to: message.peer },
@@ -87,24 +96,33 @@ fn planned(
         }
         Act::Local(_) | Act::Group(_) => None,
     };
-    Ok(signature.zip(moved.call.as_ref()).map(|(signature, (group, _))| {
-        let (group, stream) = (group.clone(), stream.clone());
-        let buffers = Buffers { reads: moved.reads.clone(), writes: moved.writes.clone() };
+    let group = moved.call.as_ref().map(|(group, _)| group.clone());
+    Ok(signature.zip(group).map(|(signature, group)| {
+        let (stream, buffers) = (stream.clone(), touched(moved));
         Planned { group, signature, stream, tag: None, value: None, creates: None, buffers }
     }))
+}
+
+fn touched(moved: &mut Moved) -> Buffers {
+    let (reads, writes) = (&mut moved.reads, &mut moved.writes);
+    Buffers { reads: core::mem::take(reads), writes: core::mem::take(writes) }
 }
 
 /// A collective's signature. A reduction that a rank does not name is the others'.
 fn collective(
     at: &At<'_>,
     call: &CollectiveStep,
-    sizes: &Sizes,
+    reductions: &Reductions,
     moved: &Moved,
 ) -> Result<Signature, PlanError> {
-    let named = moved.call.as_ref().and_then(|call| sizes.reductions.get(call));
+    let named = moved.call.as_ref().and_then(|call| reductions.get(call));
     let reduction =
         call.reduction.or(named.copied()).or(call.kind.reduces().then_some(Reduction::Sum));
-    let operation: Operation = operation(at, &CollectiveStep { reduction, ..call.clone() })?;
+    let operation: Operation = if reduction == call.reduction {
+        operation(at, call)?
+    } else {
+        operation(at, &CollectiveStep { reduction, ..call.clone() })?
+    };
     let verb = Collective::new(operation).map(Verb::Collective);
     Ok(verb.and_then(|verb| sized(verb, moved)).unwrap_or(Signature::local()))
 }

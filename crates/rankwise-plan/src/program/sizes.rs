@@ -12,16 +12,20 @@ use rankwise_topology::WorldRank;
 
 use super::Communicators;
 
+/// By communicator and number there.
+pub(crate) type Reductions = BTreeMap<(Arc<str>, Seq), Reduction>;
+
 /// What is known of the calls of all ranks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sizes {
     /// By rank and act of its program; of a group, one for each of the rank's parts, in
     /// order. Nothing for a wait or a fence.
     pub(crate) moved: BTreeMap<(WorldRank, usize), Vec<Moved>>,
-    /// What the buffers that steps write are first: element type and length, and the step.
-    pub(crate) first: BTreeMap<(WorldRank, String), (Dtype, u64, usize)>,
+    /// What the buffers that steps write are first, by name and rank: element type and
+    /// length, and the step.
+    pub(crate) first: BTreeMap<String, BTreeMap<WorldRank, (Dtype, u64, usize)>>,
     /// The reduction of a collective, where any of its calls names one.
-    pub(crate) reductions: BTreeMap<(Arc<str>, Seq), Reduction>,
+    pub(crate) reductions: Reductions,
     /// The communicators.
     pub(crate) communicators: Communicators,
 }
