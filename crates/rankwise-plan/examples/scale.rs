@@ -54,6 +54,13 @@ const CASES: &[Case] = &[
         ranks: &[64, 256, 1024, 4096],
         plan: all_to_all,
     },
+    Case {
+        name: "programs",
+        about: "a program of 1,000 all-reduces for each rank, over a mesh and on two \
+                streams: matched, then evaluated",
+        ranks: &[64, 256, 1024],
+        plan: programs,
+    },
 ];
 
 /// One line of the table.
@@ -61,7 +68,8 @@ const CASES: &[Case] = &[
 struct Cost {
     read: Duration,
     verdict: Duration,
-    /// `None` where the system does not tell.
+    /// Of the whole process, and the rest with it; `None` where the system does not tell.
+    processor: Option<Duration>,
     peak_kib: Option<u64>,
 }
 
@@ -86,24 +94,34 @@ fn main() -> ExitCode {
 
 /// Measures every case at its first `sizes` sizes.
 fn table(sizes: usize) -> Result<(), String> {
-    println!("Milliseconds to read a plan and to reach its verdicts; peak resident memory of");
-    println!("the process. `times` is the verdict's time against the line before.\n");
+    println!("Milliseconds to read a plan and to reach its verdicts, and of a processor for the");
+    println!("whole process; its peak resident memory. `times` is the processor's time against");
+    println!("the line before.\n");
     for case in CASES {
         println!("{}: {}", case.name, case.about);
-        println!("{:>9} {:>10} {:>12} {:>7} {:>10}", "ranks", "read", "verdict", "times", "MiB");
+        println!(
+            "{:>9} {:>10} {:>12} {:>12} {:>7} {:>10}",
+            "ranks", "read", "verdict", "processor", "times", "MiB"
+        );
         let mut before: Option<Duration> = None;
         for ranks in case.ranks.iter().take(sizes) {
             let cost = in_own_process(case, *ranks)?;
-            let times = before.map_or("-".to_owned(), |before| {
-                format!("{:.1}", cost.verdict.as_secs_f64() / before.as_secs_f64())
-            });
-            let mib = cost.peak_kib.map_or("-".to_owned(), |kib| format!("{}", kib / 1024));
+            let shown = |number: Option<String>| number.unwrap_or("-".to_owned());
+            let millis = |time: Duration| format!("{:.1}", time.as_secs_f64() * 1e3);
+            // Of a few milliseconds the system tells too coarsely.
+            let told = before.filter(|before| *before > Duration::from_millis(5));
+            let ratio = told.zip(cost.processor);
+            let times =
+                ratio.map(|(old, new)| format!("{:.1}", new.as_secs_f64() / old.as_secs_f64()));
             println!(
-                "{ranks:>9} {:>10.1} {:>12.1} {times:>7} {mib:>10}",
-                cost.read.as_secs_f64() * 1e3,
-                cost.verdict.as_secs_f64() * 1e3,
+                "{ranks:>9} {:>10} {:>12} {:>12} {:>7} {:>10}",
+                millis(cost.read),
+                millis(cost.verdict),
+                shown(cost.processor.map(millis)),
+                shown(times),
+                shown(cost.peak_kib.map(|kib| (kib / 1024).to_string())),
             );
-            before = Some(cost.verdict);
+            before = cost.processor;
         }
         println!();
     }
@@ -117,10 +135,11 @@ fn in_own_process(case: &Case, ranks: u64) -> Result<Cost, String> {
     let printed = String::from_utf8_lossy(&ran.stdout);
     let fields: Vec<u64> = printed.split_whitespace().filter_map(|it| it.parse().ok()).collect();
     match (ran.status.success(), &fields[..]) {
-        (true, [read, verdict, peak @ ..]) => Ok(Cost {
+        (true, [read, verdict, rest @ ..]) => Ok(Cost {
             read: Duration::from_micros(*read),
             verdict: Duration::from_micros(*verdict),
-            peak_kib: peak.first().copied(),
+            processor: rest.first().copied().map(Duration::from_micros),
+            peak_kib: rest.get(1).copied(),
         }),
         _ => Err(format!(
             "{} on {ranks} ranks failed: {printed}{}",
@@ -130,7 +149,7 @@ fn in_own_process(case: &Case, ranks: u64) -> Result<Cost, String> {
     }
 }
 
-/// Measures one case at one size and prints microseconds, microseconds and KiB.
+/// Measures one case at one size and prints three times in microseconds, and KiB.
 fn one(name: &str, ranks: &str) -> Result<(), String> {
     let case = CASES.iter().find(|case| case.name == name).ok_or("no such case")?;
     let ranks: u64 = ranks.parse().map_err(|_| "the number of ranks is no number")?;
@@ -145,8 +164,8 @@ fn one(name: &str, ranks: &str) -> Result<(), String> {
         return Err("a verdict is not the one that the case is made for".to_owned());
     }
     print!("{} {}", read.as_micros(), verdict.as_micros());
-    match peak_kib() {
-        Some(kib) => println!(" {kib}"),
+    match processor().zip(peak_kib()) {
+        Some((processor, kib)) => println!(" {} {kib}", processor.as_micros()),
         None => println!(),
     }
     Ok(())
@@ -171,6 +190,13 @@ fn verdicts(plan: &Plan) -> Result<bool, String> {
         }
         _ => Err("a case has one proposal or two".to_owned()),
     }
+}
+
+/// The time of a processor that this process, of one thread, has had.
+fn processor() -> Option<Duration> {
+    let status = std::fs::read_to_string("/proc/self/schedstat").ok()?;
+    let nanoseconds = status.split_whitespace().next()?.parse().ok()?;
+    Some(Duration::from_nanos(nanoseconds))
 }
 
 /// The most memory that this process has had resident.
@@ -288,6 +314,42 @@ fn all_to_all(ranks: u64) -> String {
         ]
         proposal.experts.outputs = ["y", "z"]
         need = [{{ on = "every rank", buffer = "z", holds = "x" }}]
+        "#
+    )
+}
+
+/// All-reduces on the world and on both axes, every tenth waited for.
+fn programs(ranks: u64) -> String {
+    const CALLS: u32 = 1000;
+    let (nodes, inner) = (ranks / 8, 8);
+    let mut steps = String::new();
+    for call in 0..CALLS {
+        let (over, stream) = match call % 4 {
+            0 => ("", "compute"),
+            3 => (r#"over = "node", "#, "reduce"),
+            _ => (r#"over = "gpu", "#, "compute"),
+        };
+        let wait = if call % 10 == 9 { ", wait = true" } else { "" };
+        line(
+            &mut steps,
+            &format!(
+                r#"{{ call = "all_reduce", op = "sum", {over}send = "x", recv = "y{call}", stream = "{stream}"{wait} }},"#
+            ),
+        );
+    }
+    let last = CALLS - 4;
+    format!(
+        r#"
+        format = 1
+        group.ranks = {ranks}
+        mesh = {{ axes = ["node", "gpu"], shape = [{nodes}, {inner}] }}
+        input.x = {{ dtype = "f32", count = 1048576, meaning = "gradient" }}
+        need = [{{ on = "every rank", buffer = "y{last}", holds = "sum(x)" }}]
+        [[proposal.ranks.program]]
+        on = "every rank"
+        step = [
+        {steps}
+        ]
         "#
     )
 }
