@@ -430,13 +430,32 @@ fn a_scatter_in_place_leaves_the_roots_other_blocks() {
 }
 
 #[test]
-fn an_all_to_all_past_the_limit_of_pieces_is_refused() {
+fn an_all_to_all_of_many_ranks_is_a_run_for_each_of_them() {
+    // 8192 blocks on each of 8192 ranks are far past the limit of runs, one by one.
     let text = format!(
         "format = 1\ngroup.ranks = 8192\ninput.g = {{ dtype = \"u8\", count = 8192 }}\n{}",
         steps("it", &[r#"call = "all_to_all", send = "g", recv = "y""#])
     );
+    let comparison = between(&read(&text), "it", "it");
+    assert_eq!(comparison.summary(), Summary::SameState);
+}
+
+#[test]
+fn blocks_past_the_limit_of_runs_are_refused() {
+    // 2^25 blocks of one element, from two buffers in turn.
+    let mut list = vec![r#"call = "concat", send = ["g", "h"], recv = "y0""#.to_owned()];
+    for step in 0..24 {
+        let next = step + 1;
+        list.push(format!(r#"call = "concat", send = ["y{step}", "y{step}"], recv = "y{next}""#));
+    }
+    let list: Vec<&str> = list.iter().map(String::as_str).collect();
+    let text = format!(
+        "format = 1\ngroup.ranks = 2\ninput.g = {{ dtype = \"u8\", count = 1 }}\n\
+         input.h = {{ dtype = \"u8\", count = 1 }}\n{}",
+        steps("it", &list)
+    );
     let plan = read(&text);
     let it = (&plan, &plan.proposals[0]);
-    let error = compare(it, it, &mut Terms::new()).unwrap_err().error;
-    assert_eq!(error.found, "more than 16777216 runs and parts of folds up to this step");
+    let Err(failed) = compare(it, it, &mut Terms::new()) else { panic!("no limit was met") };
+    assert_eq!(failed.error.found, "more than 16777216 runs and parts of folds up to this step");
 }
