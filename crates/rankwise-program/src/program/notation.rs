@@ -1,5 +1,6 @@
 //! Programs as JSON: flat structs of optional fields, validated afterwards.
 
+mod object;
 mod pairs;
 mod views;
 
@@ -14,6 +15,7 @@ use rankwise_model::{Dtype, GroupSize, Operation, OperationKind, Rank, Reduction
 use rankwise_topology::{Group, World, WorldRank};
 use serde::{Deserialize, Serialize};
 
+use self::object::Object;
 use self::pairs::Pairs;
 use self::views::Views;
 use super::{Buffers, Fault, Host, Local, Place, Planned, Program, ProgramError, Step};
@@ -35,7 +37,7 @@ struct Text {
     world: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     groups: Option<Pairs<Vec<u32>>>,
-    programs: Pairs<Vec<Line>>,
+    programs: Pairs<Vec<Object<Line>>>,
 }
 
 #[derive(Default, Deserialize, Serialize)]
@@ -79,7 +81,7 @@ struct Line {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     after: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    calls: Option<Vec<Line>>,
+    calls: Option<Vec<Object<Line>>>,
 }
 
 /// What an `op` names.
@@ -110,7 +112,7 @@ pub(super) fn recognises(text: &str) -> bool {
 }
 
 pub(super) fn read(text: &str) -> Result<Program, ProgramError> {
-    let text: Text = serde_json::from_str(text).map_err(|error| ProgramError::Shape {
+    let Object::<Text>(text) = serde_json::from_str(text).map_err(|error| ProgramError::Shape {
         line: widen(error.line()),
         column: widen(error.column()),
         found: error.to_string(),
@@ -146,7 +148,7 @@ pub(super) fn read(text: &str) -> Result<Program, ProgramError> {
             return Err(ProgramError::RepeatedRank { rank });
         }
         let mut steps = Vec::with_capacity(lines.len());
-        for (step, line) in (0..).zip(lines) {
+        for (step, Object(line)) in (0..).zip(lines) {
             let place = Place { rank, step, within: None };
             steps.push(read_step(&program, place, line)?);
         }
@@ -167,7 +169,7 @@ fn read_step(program: &Program, place: Place, line: Line) -> Result<Step, Progra
             let calls = line.calls.take();
             only(&line, &["wait"]).map_err(at(place))?;
             let calls = calls.ok_or_else(|| missing(&line, "calls")).map_err(at(place))?;
-            let planned = (0..).zip(calls).map(|(within, line)| {
+            let planned = (0..).zip(calls).map(|(within, Object(line))| {
                 let place = Place { within: Some(within), ..place };
                 let planned = match op_of(&line.op) {
                     Err(fault) => Err(fault),
@@ -408,7 +410,10 @@ pub(super) fn write(program: &Program) -> String {
         groups: Some(Pairs(groups.collect())),
         programs: Pairs(
             programs
-                .map(|(rank, steps)| (rank.to_string(), steps.iter().map(write_step).collect()))
+                .map(|(rank, steps)| {
+                    let lines = steps.iter().map(|step| Object(write_step(step)));
+                    (rank.to_string(), lines.collect())
+                })
                 .collect(),
         ),
     };
@@ -425,7 +430,7 @@ fn write_step(step: &Step) -> Line {
         Step::Unit(calls, host) => Line {
             op: "group".to_owned(),
             wait: Some(*host == Host::Waits),
-            calls: Some(calls.iter().map(write_call).collect()),
+            calls: Some(calls.iter().map(|call| Object(write_call(call))).collect()),
             ..Line::default()
         },
         Step::Local(local, host) => Line {

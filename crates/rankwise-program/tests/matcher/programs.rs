@@ -80,6 +80,19 @@ fn what_is_wrong_is_said_with_its_place(#[case] line: &str, #[case] expected: &s
     assert!(found.starts_with(expected), "{found}");
 }
 
+/// A list is no object, whatever its order.
+#[rstest]
+#[case(r#"[2, null, {"0": []}]"#, "line 1, column 0: invalid type: sequence, expected an object")]
+#[case(r#"{"world": 2, "programs": {"0": [["barrier"]]}}"#, "expected an object")]
+#[case(
+    r#"{"world": 2, "programs": {"0": [{"op": "group", "calls": [["barrier"]]}]}}"#,
+    "expected an object"
+)]
+fn a_list_in_place_of_an_object(#[case] text: &str, #[case] expected: &str) {
+    let found = Program::from_json(text).unwrap_err().to_string();
+    assert!(found.contains(expected), "{found}");
+}
+
 #[rstest]
 #[case(r#"{"world": 0, "programs": {}}"#, "a world needs at least one rank, and has 0")]
 #[case(
