@@ -78,6 +78,10 @@ pub trait Communicator: Sized + Send + Sync + 'static {
 
     /// The graceful end: waits until everything enqueued is done, at most for `within`,
     /// then leaves. What is not done by then is given up, and the error names it.
+    ///
+    /// Enqueued are the calls on this communicator, on whichever stream, and the copies
+    /// on the streams that it has made. What a backend's own pointers were used for is not
+    /// known; a [`fence`](crate::Stream::fence) is, to whoever waits for it.
     fn close(self, within: Duration) -> Result<(), Error>;
 
     /// The communicator together with a stream.

@@ -3,10 +3,8 @@
 use core::ffi::c_void;
 use core::fmt;
 use core::time::Duration;
-use std::collections::BTreeMap;
-use std::mem;
 use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use nccl_sys::ncclComm_t;
 use rankwise_comm::{
@@ -16,11 +14,11 @@ use rankwise_model::{GroupSize, Rank};
 
 use crate::capable::capabilities;
 use crate::device::Device;
+use crate::ends::Ends;
 use crate::handle::Handle;
 use crate::leave;
 use crate::library::Nccl;
 use crate::memory::DeviceMemory;
-use crate::point::Point;
 use crate::stream::Stream;
 use crate::{split, submit};
 
@@ -41,8 +39,8 @@ pub struct Comm {
     stream: Stream,
     /// How often it was split: for the names of what came out.
     pub(crate) splits: AtomicU32,
-    /// The end of what was enqueued on each stream.
-    last: Mutex<BTreeMap<u64, Arc<Point>>>,
+    /// What is waited for before it is left.
+    pub(crate) ends: Arc<Ends>,
 }
 
 impl Comm {
@@ -60,13 +58,15 @@ impl Comm {
     ) -> Result<Self, Error> {
         // SAFETY: by this function's contract.
         let handle = unsafe { Handle::adopt(nccl, device, raw, (rank, ranks), name) };
-        let stream = Stream::new(device).inspect_err(|error| handle.abort(&error.to_string()))?;
+        let ends = Arc::new(Ends::default());
+        let stream = Stream::new(device, &ends);
+        let stream = stream.inspect_err(|error| handle.abort(&error.to_string()))?;
         Ok(Self {
             capabilities: capabilities(nccl, device, ranks),
             handle,
             stream,
             splits: AtomicU32::new(0),
-            last: Mutex::default(),
+            ends,
         })
     }
 
@@ -85,17 +85,6 @@ impl Comm {
     /// touches obeys what [`Stream::as_raw`] says.
     pub unsafe fn as_raw(&self) -> *mut c_void {
         self.handle.enter().map_or(core::ptr::null_mut(), |inside| inside.raw().cast())
-    }
-
-    /// Takes note of the end of what was enqueued on a stream.
-    pub(crate) fn note_end(&self, point: &Arc<Point>) {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        last.insert(point.stream, Arc::clone(point));
-    }
-
-    fn take_ends(&self) -> Vec<Arc<Point>> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        mem::take(&mut *last).into_values().collect()
     }
 }
 
@@ -128,7 +117,7 @@ impl Communicator for Comm {
     }
 
     fn new_stream(&self) -> Result<Stream, Error> {
-        Stream::new(self.handle.device)
+        Stream::new(self.handle.device, &self.ends)
     }
 
     fn allocate(&self, bytes: usize) -> Result<DeviceMemory, Error> {
@@ -149,13 +138,13 @@ impl Communicator for Comm {
     }
 
     fn close(self, within: Duration) -> Result<(), Error> {
-        leave::close(&self.handle, &self.take_ends(), within)
+        leave::close(&self.handle, &self.ends.take(), within)
     }
 }
 
 impl Drop for Comm {
     fn drop(&mut self) {
-        leave::leave(&self.handle, self.take_ends());
+        leave::leave(&self.handle, self.ends.take());
     }
 }
 

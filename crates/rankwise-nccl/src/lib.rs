@@ -65,6 +65,7 @@ mod driver;
 mod library;
 
 mod device;
+mod ends;
 mod point;
 mod uses;
 

@@ -14,6 +14,7 @@ use rankwise_comm::{Dyn, Error, Fault, Fence, Pending, View, ViewMut};
 use crate::block::Block;
 use crate::device::Device;
 use crate::driver::check;
+use crate::ends::Ends;
 use crate::handle::Handle;
 use crate::memory::DeviceMemory;
 use crate::point::{Passing, Point};
@@ -35,6 +36,8 @@ pub(crate) struct Queue {
     raw: CUstream,
     /// Whose work has been enqueued here, or is waited for.
     handles: Mutex<Vec<Arc<Handle>>>,
+    /// Of the communicator that has made it, which waits for these copies before it ends.
+    ends: Arc<Ends>,
 }
 
 // SAFETY: streams are not bound to a thread, and the driver locks what it does with one.
@@ -43,12 +46,13 @@ unsafe impl Send for Queue {}
 unsafe impl Sync for Queue {}
 
 impl Queue {
-    pub(crate) fn new(device: &'static Device) -> Result<Arc<Self>, Error> {
+    fn new(device: &'static Device, ends: &Arc<Ends>) -> Result<Arc<Self>, Error> {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let _bound = device.bind()?;
         let raw = check("cuStreamCreate", result::stream::create(StreamKind::NonBlocking))?;
         let number = MADE.fetch_add(1, Ordering::Relaxed);
-        Ok(Arc::new(Self { device, number, raw, handles: Mutex::default() }))
+        let ends = Arc::clone(ends);
+        Ok(Arc::new(Self { device, number, raw, handles: Mutex::default(), ends }))
     }
 
     /// CUDA's stream, alive for as long as `self`.
@@ -121,6 +125,7 @@ impl Queue {
         let host_address = pinned.address_of(&(0..pinned.bytes()), bytes.len())?;
         block.note(bytes.clone(), access, &point);
         pinned.note(0..pinned.bytes(), theirs, &point);
+        self.ends.note(&point);
         let _bound = self.device.bind()?;
         let host = core::ptr::with_exposed_provenance_mut::<c_void>(usize_of(host_address));
         // SAFETY: both ends are allocations of that length, as `address_of` has seen, and
@@ -167,8 +172,8 @@ impl Drop for Queue {
 }
 
 impl Stream {
-    pub(crate) fn new(device: &'static Device) -> Result<Self, Error> {
-        Ok(Self { queue: Queue::new(device)? })
+    pub(crate) fn new(device: &'static Device, ends: &Arc<Ends>) -> Result<Self, Error> {
+        Ok(Self { queue: Queue::new(device, ends)? })
     }
 
     /// CUDA's stream (`CUstream`), valid for as long as `self`: to enqueue kernels of

@@ -63,7 +63,7 @@ pub(crate) fn submit(posts: &[Post<'_, Comm>]) -> Result<(), Error> {
         for (block, bytes, access) in sides(post) {
             block.note(bytes, access, point);
         }
-        post.comm().note_end(point);
+        post.comm().ends.note(point);
     }
 
     let enqueued = enqueue_all(nccl, &prepared);

@@ -39,6 +39,25 @@ fn closing_waits_for_what_was_enqueued() {
     one.close(SOON).unwrap();
 }
 
+/// A call's end is not the end: what reads its result stands behind it.
+#[test]
+fn closing_waits_for_copies_too() {
+    const ELEMENTS: usize = 1 << 22; // 16 MiB, which take a while
+    for on_another in [false, true] {
+        let comm = comms(1).remove(0);
+        let mut x = comm.buffer::<i32>(ELEMENTS).unwrap();
+        let other = comm.new_stream().unwrap();
+        let stream = if on_another { &other } else { comm.stream() };
+        stream.write(&mut x, &vec![3; ELEMENTS]).unwrap();
+        comm.on(stream).all_reduce_in_place(Reduction::Sum, &mut x).unwrap();
+        let fetched = stream.fetch(&x).unwrap();
+        drop(other);
+        comm.close(SOON).unwrap();
+        assert!(fetched.fence().is_done());
+        assert!(fetched.wait().unwrap().iter().all(|value| *value == 3));
+    }
+}
+
 #[test]
 fn closing_gives_up_what_no_peer_answers() {
     let mut comms = comms(2).into_iter();
