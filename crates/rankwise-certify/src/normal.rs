@@ -158,6 +158,10 @@ impl Normals {
         how: How,
         values: &[Value],
     ) -> Result<Value, Why> {
+        // One value takes no step.
+        if let [only] = values {
+            return Ok(*only);
+        }
         let mut all = BTreeSet::new();
         for value in values {
             match self.single(*value)? {
@@ -174,12 +178,20 @@ impl Normals {
                 all.remove(&neutral);
             }
         }
-        if let (1, Some(only)) = (all.len(), all.first()) {
+        if let (1, Some(only)) = (all.len(), all.first())
+            && !self.may_be_infinite(dtype, *only)?
+        {
             return Ok(*only);
         }
         let base = self.base(all.iter());
         let of = all.into_iter().map(|part| self.earlier(part, base)).collect();
         self.alone(dtype, Leaf::Extreme { how, of }, base)
+    }
+
+    /// Whether it is an element of e5m2 as it was given: an infinity, which no step keeps,
+    /// not even the greatest of it and itself.
+    fn may_be_infinite(&self, dtype: Dtype, value: Value) -> Result<bool, Why> {
+        Ok(dtype == Dtype::F8E5M2 && matches!(self.single(value)?, Some((Leaf::Element { .. }, _))))
     }
 
     pub(crate) fn quotient(&mut self, dtype: Dtype, value: Value, by: u32) -> Result<Value, Why> {
@@ -190,8 +202,10 @@ impl Normals {
     }
 
     pub(crate) fn cast(&mut self, value: Value, to: Dtype) -> Result<Value, Why> {
-        // Widened without loss and back again is what it was.
-        if let Some((Leaf::Cast { of, to: through }, at)) = self.single(value)?
+        // Widened without loss and back again is what it was; but an infinity of e5m2 is
+        // its greatest number when it comes back.
+        if to != Dtype::F8E5M2
+            && let Some((Leaf::Cast { of, to: through }, at)) = self.single(value)?
             && self.sums.get(*of).is_some_and(|(sum, _)| sum.dtype == to)
             && through.holds_all_of(to)
         {

@@ -36,6 +36,7 @@ use concurrent::Touched;
 use message::Mailbox;
 use view::Shared;
 
+pub(crate) use calls::scalars_of;
 pub(crate) use collective::{Folds, operation, parse_scalars};
 pub(crate) use local::factor;
 pub(crate) use tensor::{Cut, Piece, Tensor};

@@ -330,6 +330,12 @@ impl Forms {
     }
 
     fn extreme(&mut self, dtype: Dtype, how: Combine, parts: &[Placed]) -> PlacedForm {
+        // One value takes no step.
+        if let [only] = parts
+            && let Some(only) = self.of(*only)
+        {
+            return only;
+        }
         let mut set = BTreeSet::new();
         for part in parts.iter().filter_map(|part| self.of(*part)) {
             match self.get(part.form) {
@@ -344,13 +350,22 @@ impl Forms {
         if set.len() > 1 {
             set.remove(&neutral);
         }
-        if let (1, Some(only)) = (set.len(), set.first()) {
+        if let (1, Some(only)) = (set.len(), set.first())
+            && !self.may_be_infinite_fp8(*only)
+        {
             return *only;
         }
         let base = self.base(set.iter());
         let parts = set.into_iter().map(|part| before(part, base)).collect();
         let stored = self.store(Form::Extreme { how, parts }, dtype);
         self.shifted(stored, base)
+    }
+
+    /// Whether a step makes another value of it, even max with itself: an infinity of
+    /// e5m2 leaves no step (AR-4), so that only a contribution, as given, can be one.
+    fn may_be_infinite_fp8(&self, part: PlacedForm) -> bool {
+        matches!(self.get(part.form), Some(Form::Atom { .. }))
+            && self.dtypes.get(part.form.index()) == Some(&Dtype::F8E5M2)
     }
 
     fn scaled(&mut self, dtype: Dtype, term: TermId, by: &Factor) -> PlacedForm {
@@ -467,7 +482,8 @@ impl FormId {
     }
 }
 
-/// Whether every value of `narrow` is one of `wide`.
+/// Whether every value of `narrow` is one of `wide`, and comes back from there: into e5m2
+/// an infinity does not, because conversions to fp8 saturate (AR-12).
 const fn holds_all_of(wide: Dtype, narrow: Dtype) -> bool {
     use DtypeClass::{Float, Integer};
     match (wide.class(), narrow.class()) {
@@ -478,12 +494,14 @@ const fn holds_all_of(wide: Dtype, narrow: Dtype) -> bool {
         (Float { precision }, Integer { bits, .. }) => {
             precision >= bits && !matches!(wide, Dtype::F8E4M3 | Dtype::F8E5M2)
         }
-        // The exponents of bf16 are those of f32; f16 holds both fp8 types.
+        // The exponents of bf16 are those of f32; f16 holds e4m3.
         (Float { .. }, Float { .. }) => {
             use Dtype::{Bf16, F8E4M3, F8E5M2, F16, F32, F64};
-            let halves = matches!((wide, narrow), (F32, F16 | Bf16));
-            let eighths = matches!((wide, narrow), (F32 | F16 | Bf16, F8E4M3 | F8E5M2));
-            halves || eighths || matches!(wide, F64)
+            match (wide, narrow) {
+                (_, F8E5M2) => false,
+                (F32, F16 | Bf16 | F8E4M3) | (F16 | Bf16, F8E4M3) | (F64, _) => true,
+                _ => false,
+            }
         }
         (Integer { .. }, Float { .. }) => false,
     }

@@ -103,7 +103,8 @@ fn is_flat(terms: &Terms, placed: PlacedForm) -> bool {
         Some(Form::Sum { parts, .. }) => {
             parts.parts().iter().all(|part| is_atom(part) || is_one(part))
         }
-        Some(Form::Extreme { parts, .. }) => parts.iter().all(is_atom),
+        // One alone differs from what it is of by an infinity at most, and none is drawn.
+        Some(Form::Extreme { parts, .. }) => parts.len() > 1 && parts.iter().all(is_atom),
         _ => false,
     }
 }
@@ -242,10 +243,10 @@ fn random(seed: u64, dtype: Dtype, element: &Element) -> Typed {
         // Small enough for any type to hold what is converted to it, or whole after the
         // usual divisions: what a conversion to integers asks for.
         let unit = if seed % 4 == 1 { 12 } else { 1 };
-        return Typed {
-            value: BigRational::from_integer((bits % 6).saturating_mul(unit).into()),
-            dtype,
-        };
+        let value = BigRational::from_integer((bits % 6).saturating_mul(unit).into());
+        // An element of the type: e5m2 has neither 36 nor 60.
+        let value = nearest(dtype, &value).and_then(exact).unwrap_or(value);
+        return Typed { value, dtype };
     }
     let value = match Scalar::from_bits(dtype, bits).to_integer() {
         Some(integer) => BigInt::from(integer),

@@ -103,6 +103,29 @@ fn one_rank_in_place_and_one_not() {
     assert_eq!(answer(&programs(REDUCE, one)), NeedsAnswer::Satisfied);
 }
 
+/// NCCL takes each rank's scalar from that rank's own operator: 1 from rank 0, 4 from
+/// rank 1, though each believes something else of the other.
+#[test]
+fn a_ranks_scalar_is_the_one_that_it_states_itself() {
+    let call = |scalars: &str| {
+        format!(
+            r#"{{ call = "all_reduce", op = "premul", scalars = {scalars}, send = "x", recv = "y" }},"#
+        )
+    };
+    let (_, evaluation, terms) = evaluated(&programs(&call("[1, 2]"), &call("[3, 4]")));
+    for rank in 0..2 {
+        assert_eq!(held(&evaluation, &terms, rank, "y"), ["x@rank0[0..4] + 4·x@rank1[0..4]"]);
+    }
+}
+
+/// A reduction that one rank leaves open is open, whichever rank it is.
+#[test]
+fn one_rank_that_names_no_reduction_is_enough() {
+    let open = r#"{ call = "all_reduce", send = "x", recv = "y", wait = true },"#;
+    assert_eq!(answer(&programs(REDUCE, open)), NeedsAnswer::Unknown);
+    assert_eq!(answer(&programs(open, REDUCE)), NeedsAnswer::Unknown);
+}
+
 #[test]
 fn a_message_takes_its_size_from_the_other_side() {
     // Reduced to rank 0 and handed over: the recv states no count.

@@ -18,7 +18,9 @@ use rankwise_topology::{Partition, WorldRank};
 use serde_json::{Value, json};
 
 use super::{NoCertificate, put};
-use crate::evaluate::{Call, Cut, Done, Evaluation, Piece, Tensor, Turn, factor, parse_scalars};
+use crate::evaluate::{
+    Call, Cut, Done, Evaluation, Piece, Tensor, Turn, factor, parse_scalars, scalars_of,
+};
 use crate::form::exact;
 use crate::plan::{
     Act, CollectiveStep, Direction, Elsewhere, LocalAct, LocalStep, MessageStep, Operand, Plan,
@@ -132,11 +134,12 @@ impl Written {
 
 fn collective(calls: &[&CollectiveStep], made: &Call) -> Result<Value, NoCertificate> {
     let Call { group, layout, dtype } = made;
-    let first = calls.first().ok_or_else(lost)?;
+    // What one of them leaves open is open, whatever the others name.
+    let open = calls.iter().find(|call| call.reduction.is_none());
+    let first = open.or(calls.first()).ok_or_else(lost)?;
     let mut scalars: Vec<Value> = Vec::new();
     if first.reduction == Some(Reduction::PreMulSum) {
-        let texts = first.scalars.as_deref().unwrap_or_default();
-        let parsed = parse_scalars(*dtype, group.size(), texts);
+        let parsed = parse_scalars(*dtype, group.size(), &scalars_of(calls));
         for scalar in parsed.map_err(|(found, _)| NoCertificate::not_expressed(found))? {
             let number = exact(scalar)
                 .ok_or_else(|| NoCertificate::not_expressed("a scalar that is no number"))?;

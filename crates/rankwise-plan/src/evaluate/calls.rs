@@ -1,5 +1,6 @@
 //! The calls that are one collective: one of each member of the group.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use rankwise_model::Rank;
@@ -29,14 +30,14 @@ impl<'a> Calls<'a> {
     }
 
     /// Each member's own call, in rank order; `None` where there is none. They agree in
-    /// everything but their buffers and what they state.
-    // Made by what evaluates programs of ranks, which is next.
-    #[allow(dead_code)]
+    /// everything but their buffers, their scalars and what they state.
     pub(crate) fn of_members(own: Vec<Member<'a>>) -> Option<Self> {
-        Some(Self { first: *own.first()?, own })
+        // What one of them leaves open is open, whatever the others name.
+        let open = own.iter().find(|member| member.call.reduction.is_none());
+        Some(Self { first: *open.or(own.first())?, own })
     }
 
-    /// What they agree in, at the place of the first.
+    /// What they agree in, at the place of the first, or of one that names no reduction.
     pub(crate) const fn first(&self) -> Member<'a> {
         self.first
     }
@@ -51,5 +52,17 @@ impl<'a> Calls<'a> {
     pub(crate) fn of(&self, rank: Rank) -> Member<'a> {
         let own = usize::try_from(rank.index()).ok().and_then(|index| self.own.get(index));
         own.copied().unwrap_or(self.first)
+    }
+}
+
+/// The scalars of a pre-multiplied sum as written, in rank order: a rank's scalar is the
+/// one that its own call has for it, whatever other ranks believe.
+pub(crate) fn scalars_of(calls: &[&CollectiveStep]) -> Vec<String> {
+    match calls {
+        [all] => all.scalars.clone().unwrap_or_default(),
+        own => {
+            let own = own.iter().enumerate();
+            own.filter_map(|(rank, call)| call.scalars.as_deref()?.get(rank).cloned()).collect()
+        }
     }
 }

@@ -14,7 +14,7 @@ use rankwise_model::{
 };
 use rankwise_topology::{Group, WorldRank};
 
-use super::calls::{Calls, Member};
+use super::calls::{Calls, Member, scalars_of};
 use super::{At, Call, Machine, Turn};
 use crate::error::{Fault, PlanError};
 use crate::plan::{CollectiveStep, Elsewhere};
@@ -28,7 +28,7 @@ impl Machine<'_> {
         let operation = operation(at, call)?;
         let inputs = self.inputs(calls, operation, group)?;
         let Inputs { layout, dtype, vectors } = inputs;
-        let scalars = scalars(at, call, dtype, group.size())?;
+        let scalars = scalars(calls, dtype, group.size())?;
         let moves = !operation.kind().reduces() && vectors.iter().all(Option::is_some);
         let family = moves.then(|| Family::of(vectors.iter().filter_map(Option::as_deref)));
         let build = Build { at, dtype, vectors: &vectors, family: family.flatten() };
@@ -262,17 +262,13 @@ pub(crate) fn operation(at: &At<'_>, call: &CollectiveStep) -> Result<Operation,
 }
 
 /// The scalars of a pre-multiplied sum, as elements.
-fn scalars(
-    at: &At<'_>,
-    call: &CollectiveStep,
-    dtype: Dtype,
-    ranks: GroupSize,
-) -> Result<Vec<Scalar>, PlanError> {
+fn scalars(calls: &Calls<'_>, dtype: Dtype, ranks: GroupSize) -> Result<Vec<Scalar>, PlanError> {
+    let Member { at, call } = calls.first();
     if call.reduction != Some(Reduction::PreMulSum) {
         return Ok(Vec::new());
     }
-    let written: &[String] = call.scalars.as_deref().unwrap_or_default();
-    parse_scalars(dtype, ranks, written)
+    let own: Vec<&CollectiveStep> = calls.each().map(|member| member.call).collect();
+    parse_scalars(dtype, ranks, &scalars_of(&own))
         .map_err(|(found, expected)| at.error(Fault::Value, None, found, expected))
 }
 

@@ -3,6 +3,7 @@
 
 mod elsewhere;
 mod groups;
+mod infinities;
 mod programs;
 mod ragged;
 mod refused;
