@@ -54,8 +54,6 @@ pub struct Matcher {
     pub(crate) instances: Instances,
     /// By world rank: how many open instances lack it.
     awaited: Vec<u64>,
-    /// How many ranks wait while they are awaited.
-    stalled: u64,
     /// How many have ended or left a communicator.
     gone: u64,
     /// Agreed instances that may be at the head of all their streams.
@@ -119,7 +117,6 @@ impl Matcher {
             ranks: world.ranks().map(|_| Participant::default()).collect(),
             instances: Instances::default(),
             awaited: world.ranks().map(|_| 0).collect(),
-            stalled: 0,
             gone: 0,
             ready: Vec::new(),
             suspect: false,
@@ -167,5 +164,42 @@ impl Matcher {
 
     pub(crate) fn rank_mut(&mut self, rank: WorldRank) -> Option<&mut Participant> {
         self.ranks.get_mut(narrow(rank.index().into())?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use rankwise_model::GroupSize;
+
+    use super::*;
+    use crate::ending::Ending;
+
+    /// Searches cost as much as is open, and a program in order needs none.
+    #[test]
+    fn only_a_rank_that_is_lacked_while_it_waits_or_ends_is_suspicious() {
+        let world = World::new(GroupSize::new(2).unwrap());
+        let mut matcher = Matcher::new(world);
+        let comm = matcher.add_communicator("world", &Group::whole(world));
+        let entry = Entry { comm, signature: Signature::barrier(), site: Site::Unknown, tag: None };
+        let [zero, one] = [0, 1].map(|rank| world.rank(rank).unwrap());
+        for rank in [zero, one] {
+            let stream = matcher.add_stream(rank, "s0");
+            let entries = core::slice::from_ref(&entry);
+            let point = matcher.post(rank, stream, entries, &mut Vec::new()).unwrap();
+            matcher.block(rank, Wait::Point(point));
+        }
+        for instance in matcher.runnable() {
+            matcher.completed(instance);
+        }
+        matcher.resume(zero);
+        matcher.resume(one);
+        matcher.post_beside(zero, entry).unwrap();
+        matcher.end(zero, Ending::Returned);
+        assert!(!matcher.suspect, "nothing lacked rank 0, nor rank 1 while it waited");
+
+        matcher.end(one, Ending::Returned);
+        assert!(matcher.suspect, "the second barrier lacks rank 1");
     }
 }

@@ -99,13 +99,11 @@ impl Matcher {
     ///
     /// A rank of [many drivers](Drivers::Many) may be in several waits.
     pub fn block(&mut self, rank: WorldRank, wait: Wait) {
-        let stalled = self.is_stalled(rank);
         let Some(participant) = self.rank_mut(rank) else { return };
         participant.waits.push(wait);
         let searched_next = participant.loose || participant.watched;
-        self.restall(rank, stalled);
         self.suspect |=
-            searched_next || self.is_stalled(rank) || self.failing && self.is_known_hopeless(wait);
+            searched_next || self.is_awaited(rank) || self.failing && self.is_known_hopeless(wait);
     }
 
     /// Says that a rank waits no more, in whichever way its waits ended.
@@ -118,7 +116,6 @@ impl Matcher {
 
     /// Says that one of a rank's waits has ended.
     pub fn resume_from(&mut self, rank: WorldRank, wait: Wait) {
-        let stalled = self.is_stalled(rank);
         if let Some(participant) = self.rank_mut(rank)
             && let Some(found) = participant.waits.iter().position(|other| *other == wait)
         {
@@ -126,7 +123,6 @@ impl Matcher {
             // Whoever gives up is free again, and what lacks it is not hopeless.
             self.suspect |= self.troubled && self.is_open(wait);
         }
-        self.restall(rank, stalled);
     }
 
     /// How a wait stands, as far as [`take_verdicts`](Self::take_verdicts) has looked.
@@ -164,11 +160,9 @@ impl Matcher {
 
     /// Says that nothing more will come from a rank. What it has posted stays.
     pub fn end(&mut self, rank: WorldRank, how: Ending) {
-        let stalled = self.is_stalled(rank);
         let Some(participant) = self.rank_mut(rank) else { return };
         participant.ended.get_or_insert(how);
         participant.waits.clear();
-        self.restall(rank, stalled);
         self.departed(rank);
     }
 

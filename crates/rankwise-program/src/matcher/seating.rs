@@ -47,7 +47,7 @@ impl Matcher {
             // As long as every stream has its instances in one common order, streams
             // cannot wait in a circle. A new instance is the last.
             let ordered = last.is_none_or(|last| order > Some(last));
-            loose |= !begun && last.is_some() && (!ordered || self.stalled > 0);
+            loose |= !begun && !ordered;
             if let Some(found) = self.instances.get_mut(seat.instance) {
                 // Others may have called here already, and wait.
                 self.suspect |= behind_hopeless && !begun && !found.hopeless;
@@ -317,42 +317,25 @@ impl Matcher {
     }
 
     fn await_more(&mut self, rank: WorldRank) {
-        let stalled = self.is_stalled(rank);
         if let Some(awaited) = self.awaited_mut(rank) {
             *awaited = awaited.saturating_add(1);
         }
-        self.restall(rank, stalled);
     }
 
     fn await_less(&mut self, rank: WorldRank) {
-        let stalled = self.is_stalled(rank);
         if let Some(awaited) = self.awaited_mut(rank) {
             *awaited = awaited.saturating_sub(1);
         }
-        self.restall(rank, stalled);
     }
 
     fn awaited_mut(&mut self, rank: WorldRank) -> Option<&mut u64> {
         self.awaited.get_mut(narrow(rank.index().into())?)
     }
 
-    fn is_awaited(&self, rank: WorldRank) -> bool {
+    /// Whether an open instance lacks a rank.
+    pub(super) fn is_awaited(&self, rank: WorldRank) -> bool {
         let slot = narrow(rank.index().into()).unwrap_or(usize::MAX);
         self.awaited.get(slot).is_some_and(|awaited| *awaited > 0)
-    }
-
-    /// Whether a rank waits while others wait for it.
-    pub(super) fn is_stalled(&self, rank: WorldRank) -> bool {
-        self.is_awaited(rank) && self.rank(rank).is_some_and(|found| !found.waits.is_empty())
-    }
-
-    /// Counts a rank that has come to be stalled, or has ceased to be.
-    pub(super) fn restall(&mut self, rank: WorldRank, before: bool) {
-        match (before, self.is_stalled(rank)) {
-            (false, true) => self.stalled = self.stalled.saturating_add(1),
-            (true, false) => self.stalled = self.stalled.saturating_sub(1),
-            _ => {}
-        }
     }
 
     /// Takes note that a rank has gone, from everywhere or from a communicator.

@@ -122,6 +122,19 @@ fn a_ring_of_sends_that_are_waited_for() {
 }
 
 #[test]
+fn a_send_to_oneself_ends_only_beside_its_recv() {
+    // Behind the send in a stream, the recv waits for the send and the send for it.
+    let story = |posts: Vec<Act>| Story {
+        comms: vec![vec![0]],
+        ranks: vec![[posts, vec![Act::Wait { stream: 0 }]].concat()],
+    };
+    let apart = story(vec![post(0, send(0)), post(0, recv(0))]);
+    run_all(&apart, 100, |driver| all_wait(driver, &[0]));
+    let calls = vec![call(0, send(0)), call(0, recv(0))];
+    run_all(&story(vec![Act::Post { stream: 0, calls }]), 100, all_finish);
+}
+
+#[test]
 fn a_stream_that_waits_for_another_joins_their_orders() {
     // Without the wait each communicator has a stream of its own, in any order.
     let acts = |first: usize, joined: bool| {
@@ -300,6 +313,62 @@ fn a_rank_of_many_drivers_is_gone_only_when_it_ends() {
   rank 1 panicked: index out of bounds
   rank 2 returned"
     );
+}
+
+#[test]
+fn a_rank_in_several_waits_goes_on_when_one_ends() {
+    let (mut matcher, rank, entry) = three();
+    let mut on = |name: &str, members: [u32; 2]| {
+        let group = Group::new(world(3), members).unwrap();
+        let comm = matcher.add_communicator(name, &group);
+        Entry { comm, ..entry(all_reduce(1)) }
+    };
+    let (kept, opened) = (on("kept", [0, 1]), on("opened", [0, 2]));
+    // Ranks 1 and 2 contradict each other. Rank 1 waits, rank 2 computes.
+    wait_for(&mut matcher, rank(1), entry(all_reduce(1)));
+    let stream = matcher.add_stream(rank(2), "s0");
+    matcher.post(rank(2), stream, &[entry(all_reduce(2))], &mut Vec::new()).unwrap();
+    // Rank 0 waits for either: for rank 1 in vain, but if rank 2 comes, rank 0 may still
+    // call where the two contradict each other, and be the majority with one of them.
+    wait_for(&mut matcher, rank(0), kept);
+    let open = wait_for(&mut matcher, rank(0), opened.clone());
+    assert_eq!(matcher.take_verdicts(), []);
+
+    // Rank 2 comes behind its contradiction: now both waits are in vain.
+    matcher.post(rank(2), stream, &[opened], &mut Vec::new()).unwrap();
+    let verdicts = matcher.take_verdicts();
+    let [Verdict { report, .. }] = verdicts.as_slice() else { panic!("{verdicts:?}") };
+    assert_eq!(report.kind, Kind::Mismatch);
+    assert_eq!(matcher.progress(open), Progress::Failed(report.clone()));
+}
+
+#[test]
+fn a_call_that_is_withdrawn_is_missing_and_holds_nothing_up() {
+    let (mut matcher, rank, entry) = three();
+    let mut seats = Vec::new();
+    let stream = matcher.add_stream(rank(0), "s0");
+    let point = matcher.post(rank(0), stream, &[entry(all_reduce(1))], &mut seats).unwrap();
+    assert_eq!(matcher.progress(Wait::Point(point)), Progress::Pending);
+    matcher.withdraw(seats[0].instance, rank(0));
+    assert_eq!(matcher.progress(Wait::Point(point)), Progress::Done);
+
+    for at in [1, 2] {
+        let seat = matcher.post_beside(rank(at), entry(all_reduce(1))).unwrap();
+        assert_eq!(seat.instance, seats[0].instance);
+        assert_eq!(seat.standing, Standing::Open, "rank 0 is missing again");
+        matcher.block(rank(at), Wait::Instance(seat.instance));
+    }
+    assert_eq!((matcher.runnable(), matcher.take_verdicts()), (vec![], vec![]));
+
+    matcher.leave(entry(all_reduce(1)).comm, rank(0), Ending::Aborted);
+    let verdicts = matcher.take_verdicts();
+    let [Verdict { report, victims, .. }] = verdicts.as_slice() else { panic!("{verdicts:?}") };
+    assert_eq!(report.kind, Kind::MissingRank);
+    assert_eq!(
+        report.absent.iter().map(|absent| absent.member.world).collect::<Vec<_>>(),
+        [rank(0)]
+    );
+    assert_eq!(victims.iter().map(|(rank, _)| *rank).collect::<Vec<_>>(), [rank(1), rank(2)]);
 }
 
 #[test]
