@@ -176,6 +176,42 @@ fn a_deadlock_leaves_gaps_and_says_why() {
 }
 
 #[test]
+fn what_never_completes_does_not_leave_what_was_there_before() {
+    let zero = format!(r#"{{ call = "copy", send = "x", recv = "y" }}, {REDUCE}"#);
+    let (_, evaluation, terms) = evaluated(&programs(&zero, ""));
+    assert_eq!(evaluation.reports()[0].kind, Kind::MissingRank);
+    assert_eq!(
+        held(&evaluation, &terms, 0, "y"),
+        ["(nothing: step 1 never completes, see the reports)"]
+    );
+}
+
+#[test]
+fn what_is_not_promised_is_as_long_as_what_the_root_holds() {
+    // Rank 1 is not the root, but its y goes into the sum: of four elements on both.
+    let steps = r#"{ call = "reduce", op = "sum", root = 0, send = "x", recv = "y" },
+        { call = "all_reduce", op = "sum", send = "y", recv = "z" },"#;
+    let (_, evaluation, terms) = evaluated(&programs(steps, steps));
+    assert!(evaluation.reports().is_empty(), "{}", evaluation.reports()[0]);
+    for rank in 0..2 {
+        assert_eq!(
+            held(&evaluation, &terms, rank, "z"),
+            ["(not promised: step 1 read what nothing promises)"]
+        );
+    }
+}
+
+#[test]
+fn what_is_made_of_a_message_that_never_comes_is_a_report_and_no_error() {
+    // How long w is, nobody says; so y is as long as nobody knows.
+    let zero = r#"{ call = "recv", peer = 1, recv = "w" },
+        { call = "copy", send = "w", recv = "y" },"#;
+    let (_, evaluation, _) = evaluated(&programs(zero, ""));
+    let [report] = evaluation.reports() else { panic!("{:?}", evaluation.reports()) };
+    assert_eq!(report.kind, Kind::UnmatchedMessage);
+}
+
+#[test]
 fn a_count_that_differs_is_a_report_and_no_refusal() {
     let one = r#"{ call = "slice", send = "x", positions = "0..2", recv = "half" },
         { call = "all_reduce", op = "sum", send = "half", recv = "y", wait = true },"#;
@@ -208,6 +244,18 @@ fn a_stream_that_reads_too_early_is_a_hazard() {
     let fenced = programs(&steps(fence), &steps(fence));
     assert!(evaluated(&fenced).1.reports().is_empty());
     assert_eq!(answer(&fenced), NeedsAnswer::Satisfied);
+}
+
+#[test]
+fn what_a_collective_reads_may_not_change_meanwhile() {
+    let steps = r#"{ call = "copy", send = "x", recv = "v", stream = "main" },
+        { call = "fence", stream = "comm", after = "main" },
+        { call = "all_reduce", op = "sum", send = "v", recv = "y", stream = "comm" },
+        { call = "copy", send = "x", recv = "v", stream = "main" },"#;
+    let (_, evaluation, _) = evaluated(&programs(steps, steps));
+    let [report] = evaluation.reports() else { panic!("{:?}", evaluation.reports()) };
+    assert_eq!(report.kind, Kind::Hazard);
+    assert_eq!(&*report.conflict.as_ref().unwrap().shared.buffer, "v");
 }
 
 #[test]

@@ -360,16 +360,10 @@ fn stated(brought: Payload, count: Option<u64>) -> Payload {
     Payload { count: count.unwrap_or(brought.count), ..brought }
 }
 
-/// What a rank's call reads and writes; all of its buffers while its size is not known.
+/// What a rank's call reads and writes; nothing that is known while its size is not.
 fn touched_by(call: &CollectiveStep, layout: Option<&Layout>, own: Rank) -> Moved {
     let at = layout.and_then(|layout| layout.at(own).ok());
-    let Some(at) = at else {
-        return Moved {
-            reads: Vec::from([all_of(&call.send)]),
-            writes: Vec::from([all_of(&call.recv)]),
-            ..Moved::default()
-        };
-    };
+    let Some(at) = at else { return Moved::default() };
     let relation = at.in_place().filter(|_| call.in_place());
     let (input, output) = match relation {
         Some(relation) => (relation.input, relation.output),
@@ -403,8 +397,5 @@ fn all_of(operand: &Operand) -> View {
 }
 
 fn sized_view(of: &Operand, payload: Option<Payload>) -> Vec<View> {
-    match payload {
-        Some(payload) => view(true, of, 0..payload.count),
-        None => Vec::from([all_of(of)]),
-    }
+    payload.map(|payload| view(true, of, 0..payload.count)).unwrap_or_default()
 }

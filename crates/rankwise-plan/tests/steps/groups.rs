@@ -114,6 +114,32 @@ fn what_another_writes_is_neither_read_nor_written() {
     assert_eq!(done(&text(2, FOUR, &[&both])).held(0, "z"), ["x@rank0[1..4] + x@rank1[1..4]"]);
 }
 
+/// A part that reads far and writes late meets what another reads in between.
+#[test]
+fn of_many_reads_each_is_seen() {
+    let message = |send: &str, recv: &str| {
+        format!(
+            "{{ call = \"send\", on = {{ rank = 1 }}, peer = 0, send = \"{send}\" }}, \
+             {{ call = \"recv\", on = {{ rank = 0 }}, peer = 1, recv = \"{recv}\" }}"
+        )
+    };
+    // In place on rank 1: it reads all eight and writes the last four.
+    let scatter = "{ call = \"scatter\", root = 1, send = \"x[0..8]\", recv = \"x[4..8]\" }";
+    let group = |last: &str| {
+        let [one, other] = [message("x[0..2]", "y"), message(last, "z")];
+        format!("call = \"group\", step = [{one}, {scatter}, {other}]")
+    };
+    let inputs = "input.x = { dtype = \"i32\", count = 8 }";
+    let apart = done(&text(2, inputs, &[&group("x[1..4]")]));
+    assert_eq!(apart.held(0, "z"), ["x@rank1[1..4]"]);
+    assert_eq!(
+        refused(2, inputs, &[&group("x[1..6]")]),
+        "proposal.p.step[0].step[3]: found on rank 1 step 2 (scatter) writes `x[4..8]` and step 3 \
+         (send) reads `x[1..6]`, in one group, expected positions apart: the steps of a group \
+         happen at once"
+    );
+}
+
 #[test]
 fn only_communications_are_in_a_group() {
     let inside = |step: &str| refused(2, FOUR, &[&format!("call = \"group\", step = [{step}]")]);

@@ -279,3 +279,18 @@ fn inputs_that_contradict_their_lengths() {
         "input.x.on.rank.1: found 1 elements, expected 2 elements"
     );
 }
+
+/// The average of integers is a sum and a division, each time anew: nothing of it merges.
+#[test]
+fn a_value_of_many_operations() {
+    let times = |count: usize| {
+        let step = "call = \"all_reduce\", op = \"avg\", send = \"x\", recv = \"x\"";
+        text(2, "input.x = { dtype = \"i32\", count = 1 }", &vec![step; count])
+    };
+    super::done(&times(256));
+    assert_eq!(
+        refusal(&times(257)).to_string(),
+        "proposal.p.step[256]: found a value of `x` that is 514 operations deep, expected at most \
+         512 operations on one value"
+    );
+}

@@ -83,6 +83,25 @@ fn all_gather_in_place_by_the_views_of_each_rank() {
     assert_eq!(report.kind, Kind::Overlap);
 }
 
+/// A reduce-scatter in place by views may use the rest of what it reads as scratch.
+#[test]
+fn reduce_scatter_in_place_by_the_views_of_each_rank() {
+    let program = |rank: u32, recv: &str| {
+        format!(
+            "[[proposal.p.program]]\non = {{ rank = {rank} }}\nstep = [\
+             {{ call = \"reduce_scatter\", op = \"sum\", send = \"x\", recv = \"{recv}\" }}]\n"
+        )
+    };
+    let head = format!("format = 1\ngroup.ranks = 2\n{FOUR}\n");
+    let done = done(&format!("{head}{}{}", program(0, "x[0..2]"), program(1, "x[2..4]")));
+    assert!(done.evaluation.reports().is_empty(), "{:?}", done.evaluation.reports());
+    // The step of rank 0 is the plan's step 0, that of rank 1 its step 1.
+    let lost =
+        |step| format!("(not promised: step {step}, in place, keeps only the rank's own block)");
+    assert_eq!(done.held(0, "x"), ["x@rank0[0..2] + x@rank1[0..2]", &lost(0)]);
+    assert_eq!(done.held(1, "x"), [&*lost(1), "x@rank0[2..4] + x@rank1[2..4]"]);
+}
+
 #[test]
 fn messages_between_views() {
     let done = done(&text(
