@@ -1,10 +1,11 @@
 //! What each collective is, in this crate's own words.
 //!
-//! `n` ranks, `r` the rank whose output is meant, `c` the count argument. An output is
-//! a list of blocks: where each comes from, and at which position that starts. This is
-//! the table of the semantics a second time, on purpose: it shares nothing with the one
-//! that it checks.
+//! Of what every rank hands in, a rank is after the whole or after its own block. That,
+//! from all ranks, is combined position by position or put one after the other in rank
+//! order; or it is the root's alone. This is the table of the semantics a second time,
+//! on purpose: it shares nothing with the one that it checks.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A collective.
@@ -22,7 +23,7 @@ pub(crate) enum Collective {
 }
 
 /// How the ranks' values are combined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Op {
     Sum,
@@ -30,171 +31,139 @@ pub(crate) enum Op {
     Max,
     Min,
     Avg,
-    Premul,
+    /// A sum of each rank's value times the scalar of that rank.
+    Premul(Vec<String>),
 }
 
-/// Where a block of an output comes from.
+/// What becomes of the parts that a rank is after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum From {
-    /// All ranks, combined.
-    Everyone,
-    /// One rank of the group.
-    One(u64),
+pub(crate) enum Made {
+    /// All are combined.
+    Combined,
+    /// They are put one after the other.
+    Joined,
+    /// There is one, the root's.
+    Roots,
 }
 
-/// So many positions of an output.
+/// Which part of what each rank hands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Block {
-    pub(crate) from: From,
-    pub(crate) start: u64,
-    pub(crate) length: u64,
+pub(crate) enum Part {
+    Whole,
+    OwnBlock,
 }
 
-/// A collective at a size. Every product of it has been seen to fit.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sized {
-    collective: Collective,
-    ranks: u64,
-    root: u64,
-    count: u64,
-    all: u64,
-}
-
-/// How input and output may share a buffer.
+/// Who is left with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum InPlace {
-    /// The output starts so many positions after the input.
-    OutputAfter(u64),
-    /// The input starts so many positions after the output.
-    InputAfter(u64),
-    Never,
+pub(crate) enum On {
+    Every,
+    Root,
 }
 
 impl Collective {
-    pub(crate) const fn reduces(self) -> bool {
-        matches!(self, Self::AllReduce | Self::Reduce | Self::ReduceScatter)
+    /// The table.
+    pub(crate) const fn row(self) -> (Made, Part, On) {
+        match self {
+            Self::AllReduce => (Made::Combined, Part::Whole, On::Every),
+            Self::Reduce => (Made::Combined, Part::Whole, On::Root),
+            Self::ReduceScatter => (Made::Combined, Part::OwnBlock, On::Every),
+            Self::AllGather => (Made::Joined, Part::Whole, On::Every),
+            Self::Gather => (Made::Joined, Part::Whole, On::Root),
+            Self::AllToAll => (Made::Joined, Part::OwnBlock, On::Every),
+            Self::Broadcast => (Made::Roots, Part::Whole, On::Every),
+            Self::Scatter => (Made::Roots, Part::OwnBlock, On::Every),
+        }
     }
 
     pub(crate) const fn is_rooted(self) -> bool {
-        matches!(self, Self::Reduce | Self::Broadcast | Self::Gather | Self::Scatter)
-    }
-
-    /// At a size; `None` if n·c does not fit. `root` counts for rooted ones only.
-    pub(crate) fn sized(self, ranks: u64, root: u64, count: u64) -> Option<Sized> {
-        let all = ranks.checked_mul(count)?;
-        Some(Sized { collective: self, ranks, root, count, all })
+        matches!(self.row(), (Made::Roots, ..) | (.., On::Root))
     }
 }
 
+/// A collective at a size: so many ranks, and the count argument, which is the length of
+/// a block where there are blocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sized {
+    pub(crate) made: Made,
+    pub(crate) part: Part,
+    on: On,
+    root: u64,
+    pub(crate) count: u64,
+    all: u64,
+}
+
 impl Sized {
-    /// How many elements rank `r` reads; `None` where it reads nothing.
-    pub(crate) const fn input(&self, r: u64) -> Option<u64> {
-        match self.collective {
-            Collective::AllReduce
-            | Collective::Reduce
-            | Collective::AllGather
-            | Collective::Gather => Some(self.count),
-            Collective::ReduceScatter | Collective::AllToAll => Some(self.all),
-            Collective::Broadcast if r == self.root => Some(self.count),
-            Collective::Scatter if r == self.root => Some(self.all),
-            Collective::Broadcast | Collective::Scatter => None,
-        }
+    /// `None` if all blocks together do not fit. `root` counts for rooted ones only.
+    pub(crate) fn new(collective: Collective, ranks: u64, root: u64, count: u64) -> Option<Self> {
+        let (made, part, on) = collective.row();
+        Some(Self { made, part, on, root, count, all: ranks.checked_mul(count)? })
     }
 
-    /// How long an output is.
-    pub(crate) const fn output(&self) -> u64 {
-        match self.collective {
-            Collective::AllReduce
-            | Collective::Reduce
-            | Collective::Broadcast
-            | Collective::ReduceScatter
-            | Collective::Scatter => self.count,
-            Collective::AllGather | Collective::AllToAll | Collective::Gather => self.all,
-        }
+    /// How many elements rank `r` hands in, if it hands in any.
+    pub(crate) fn input(&self, r: u64) -> Option<u64> {
+        let hands_in = self.made != Made::Roots || r == self.root;
+        hands_in.then_some(if self.part == Part::OwnBlock { self.all } else { self.count })
     }
 
-    /// Whether every rank that gets an output gets the same one.
-    pub(crate) const fn is_shared(&self) -> bool {
-        !matches!(
-            self.collective,
-            Collective::ReduceScatter | Collective::AllToAll | Collective::Scatter
-        )
+    /// How many elements there are in what is left.
+    pub(crate) fn output(&self) -> u64 {
+        if self.made == Made::Joined { self.all } else { self.count }
     }
 
     /// Whether rank `r` is promised anything.
-    pub(crate) const fn promises(&self, r: u64) -> bool {
-        let at_root = matches!(self.collective, Collective::Reduce | Collective::Gather);
-        r == self.root || !at_root
+    pub(crate) fn promises(&self, r: u64) -> bool {
+        self.on == On::Every || r == self.root
     }
 
-    /// What rank `r` is left with; `None` where nothing is promised.
-    pub(crate) fn blocks(&self, r: u64) -> Option<Vec<Block>> {
-        let length = self.count;
-        let own = r.saturating_mul(length);
-        let one = |from, start| Some(alloc::vec![Block { from, start, length }]);
-        let each = |start| {
-            Some((0..self.ranks).map(|q| Block { from: From::One(q), start, length }).collect())
-        };
-        match self.collective {
-            Collective::AllReduce => one(From::Everyone, 0),
-            Collective::Reduce if r == self.root => one(From::Everyone, 0),
-            Collective::Broadcast => one(From::One(self.root), 0),
-            Collective::AllGather => each(0),
-            Collective::ReduceScatter => one(From::Everyone, own),
-            Collective::AllToAll => each(own),
-            Collective::Gather if r == self.root => each(0),
-            Collective::Scatter => one(From::One(self.root), own),
-            Collective::Reduce | Collective::Gather => None,
-        }
+    /// Where, in what each rank hands in, the part starts that rank `r` is after.
+    pub(crate) fn start(&self, r: u64) -> u64 {
+        if self.part == Part::OwnBlock { r.saturating_mul(self.count) } else { 0 }
     }
 
-    /// How input and output of rank `r` may overlap.
-    pub(crate) const fn in_place(&self, r: u64) -> InPlace {
-        let block = r.saturating_mul(self.count);
-        match self.collective {
-            Collective::AllReduce | Collective::Reduce | Collective::Broadcast => {
-                InPlace::OutputAfter(0)
-            }
-            Collective::AllGather | Collective::Gather => InPlace::InputAfter(block),
-            Collective::ReduceScatter | Collective::Scatter => InPlace::OutputAfter(block),
-            Collective::AllToAll => InPlace::Never,
+    /// Where input and output of rank `r` start in the one buffer that both may be in:
+    /// one is the other's own block, or both are the same.
+    pub(crate) fn in_place(&self, r: u64) -> Option<(u64, u64)> {
+        let own = r.saturating_mul(self.count);
+        match (self.made, self.part) {
+            (Made::Joined, Part::OwnBlock) => None,
+            (Made::Joined, Part::Whole) => Some((own, 0)),
+            (_, Part::OwnBlock) => Some((0, own)),
+            (_, Part::Whole) => Some((0, 0)),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec;
-
     use super::*;
 
     /// Three ranks, root 1, count 2: every row, for rank 2 and where it matters the root.
     #[test]
     fn each_collective_at_three_ranks() {
-        let block = |from, start| Block { from, start, length: 2 };
-        let all = |start| vec![block(From::Everyone, start)];
-        let each = |start| (0..3).map(|q| block(From::One(q), start)).collect::<Vec<_>>();
-        let root = |start| vec![block(From::One(1), start)];
         let of = |collective: Collective, r| {
-            let sized = collective.sized(3, 1, 2).unwrap();
-            (sized.input(r), sized.blocks(r), sized.output())
+            let sized = Sized::new(collective, 3, 1, 2).unwrap();
+            let left = sized.promises(r).then(|| (sized.made, sized.start(r), sized.output()));
+            (sized.input(r), left, sized.in_place(r))
         };
-        assert_eq!(of(Collective::AllReduce, 2), (Some(2), Some(all(0)), 2));
-        assert_eq!(of(Collective::Reduce, 2), (Some(2), None, 2));
-        assert_eq!(of(Collective::Reduce, 1), (Some(2), Some(all(0)), 2));
-        assert_eq!(of(Collective::Broadcast, 2), (None, Some(root(0)), 2));
-        assert_eq!(of(Collective::Broadcast, 1), (Some(2), Some(root(0)), 2));
-        assert_eq!(of(Collective::AllGather, 2), (Some(2), Some(each(0)), 6));
-        assert_eq!(of(Collective::ReduceScatter, 2), (Some(6), Some(all(4)), 2));
-        assert_eq!(of(Collective::AllToAll, 2), (Some(6), Some(each(4)), 6));
-        assert_eq!(of(Collective::Gather, 2), (Some(2), None, 6));
-        assert_eq!(of(Collective::Gather, 1), (Some(2), Some(each(0)), 6));
-        assert_eq!(of(Collective::Scatter, 2), (None, Some(root(4)), 2));
-        assert_eq!(of(Collective::Scatter, 1), (Some(6), Some(root(2)), 2));
+        let combined = |start| Some((Made::Combined, start, 2));
+        let joined = |start| Some((Made::Joined, start, 6));
+        let roots = |start| Some((Made::Roots, start, 2));
+        assert_eq!(of(Collective::AllReduce, 2), (Some(2), combined(0), Some((0, 0))));
+        assert_eq!(of(Collective::Reduce, 2), (Some(2), None, Some((0, 0))));
+        assert_eq!(of(Collective::Reduce, 1), (Some(2), combined(0), Some((0, 0))));
+        assert_eq!(of(Collective::Broadcast, 2), (None, roots(0), Some((0, 0))));
+        assert_eq!(of(Collective::Broadcast, 1), (Some(2), roots(0), Some((0, 0))));
+        assert_eq!(of(Collective::AllGather, 2), (Some(2), joined(0), Some((4, 0))));
+        assert_eq!(of(Collective::ReduceScatter, 2), (Some(6), combined(4), Some((0, 4))));
+        assert_eq!(of(Collective::AllToAll, 2), (Some(6), joined(4), None));
+        assert_eq!(of(Collective::Gather, 2), (Some(2), None, Some((4, 0))));
+        assert_eq!(of(Collective::Gather, 1), (Some(2), joined(0), Some((2, 0))));
+        assert_eq!(of(Collective::Scatter, 2), (None, roots(4), Some((0, 4))));
+        assert_eq!(of(Collective::Scatter, 1), (Some(6), roots(2), Some((0, 2))));
     }
 
     #[test]
     fn a_length_that_does_not_fit_is_none() {
-        assert!(Collective::AllGather.sized(2, 0, 1 << 63).is_none());
+        assert!(Sized::new(Collective::AllGather, 2, 0, 1 << 63).is_none());
     }
 }

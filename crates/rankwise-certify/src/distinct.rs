@@ -22,8 +22,10 @@ impl<T: Ord, F> Distinct<T, F> {
         self.numbers.get(thing).copied()
     }
 
-    pub(crate) fn get(&self, number: usize) -> Option<(&T, &F)> {
-        self.all.get(number).map(|(thing, facts)| (&**thing, facts))
+    /// What was kept under a number. Numbers come from nowhere else, so it is there.
+    pub(crate) fn get(&self, number: usize) -> Result<(&T, &F), &'static str> {
+        let kept = self.all.get(number).ok_or("something that was not kept")?;
+        Ok((&kept.0, &kept.1))
     }
 
     /// The number of a thing, which is kept now if it is new.

@@ -4,137 +4,124 @@
 //! conversion rounds, an element of one type to the nearest of the other.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
-use alloc::string::String;
 
-use num_traits::{One, Zero};
+use num_traits::One;
 
 use crate::format::{How, Origin};
-use crate::limits::{NUMBER_BITS, WORK};
-use crate::number::{self, Number};
-use crate::term::{Placed, Term, Terms};
+use crate::limits::NUMBER_BITS;
+use crate::number::{self, Dtype, Number};
+use crate::rejected::{No, ensure};
+use crate::start::Start;
+use crate::term::{Change, Placed, Term, Terms};
 
 /// One element of one contribution.
 pub(crate) type Element = (usize, Origin, u64);
 
 /// What a witness says, and how much of it was used.
 pub(crate) struct Witness<'a> {
-    pub(crate) terms: &'a Terms,
-    /// Units of work that may still be done.
-    pub(crate) work: u64,
-    pub(crate) given: BTreeMap<Element, Number>,
-    pub(crate) used: BTreeSet<Element>,
-    pub(crate) known: BTreeMap<Placed, Number>,
+    terms: &'a Terms,
+    given: BTreeMap<Element, Number>,
+    used: BTreeSet<Element>,
+    known: BTreeMap<Placed, Number>,
     /// Whether something was widened that its type does not hold.
-    pub(crate) open: bool,
+    open: bool,
 }
 
-impl Witness<'_> {
+impl<'a> Witness<'a> {
+    pub(crate) fn new(terms: &'a Terms, given: BTreeMap<Element, Number>) -> Self {
+        let (used, known) = (BTreeSet::new(), BTreeMap::new());
+        Self { terms, given, used, known, open: false }
+    }
+
+    /// Whether it says nothing that no value depended on.
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.used.len() == self.given.len()
+    }
+
     /// The value of a term where it is placed, or why it has none.
-    pub(crate) fn value(&mut self, placed: Placed) -> Result<Number, String> {
+    pub(crate) fn value(&mut self, placed: Placed) -> Result<Number, No> {
         if let Some(value) = self.known.get(&placed) {
             return Ok(value.clone());
         }
-        let terms = self.terms;
-        self.spend(4)?;
-        let (term, dtype) = terms
-            .get(placed.term)
-            .zip(terms.dtype(placed.term))
-            .ok_or("it speaks of a term that is not there")?;
-        let of = |of: usize| terms.placed(of, placed.at);
+        self.terms.spend(4)?;
+        let (term, dtype) = self.terms.get(placed.term)?;
         let value = match term {
-            Term::Input { input, of } => {
-                let element = (*input, of.clone(), placed.at);
-                let Some(value) = self.given.get(&element).cloned() else {
-                    let name = terms.identity(*input).map_or("", |input| &input.name);
-                    return Err(format!(
-                        "the witness says nothing of {name} of {of} at {}",
-                        placed.at
-                    ));
-                };
-                self.used.insert(element);
-                value
-            }
+            Term::Input { input, of } => self.element(*input, of, placed.at)?,
             Term::Constant { value, .. } => value.clone(),
-            Term::Fold { how, parts } => {
-                let mut total: Option<Number> = None;
-                for part in parts {
-                    let at = part.at.saturating_add(placed.at);
-                    let next = self.value(terms.placed(part.term, at))?;
-                    let folded = match total {
-                        None => next,
-                        Some(total) => match how {
-                            How::Sum => total + next,
-                            How::Prod => product(&total, &next)?,
-                            How::Max => total.max(next),
-                            How::Min => total.min(next),
-                        },
-                    };
-                    self.short(&folded)?;
-                    total = Some(dtype.wrapped(folded).ok_or("an integer is a fraction")?);
-                }
-                total.unwrap_or_else(Number::zero)
-            }
-            Term::Mean { of: part, ranks } => {
-                let by = Number::new(One::one(), (*ranks).into());
-                product(&self.value(of(*part))?, &by)?
-            }
-            Term::Scalar { of: part, by } | Term::Times { of: part, by } => {
-                product(&self.value(of(*part))?, by)?
-            }
-            Term::Divide { of: part, by } => {
-                let value = self.value(of(*part))?;
-                (value / Number::from_integer((*by).into())).trunc()
-            }
-            Term::Cast { of: part, to } => {
-                let value = self.value(of(*part))?;
-                let from = terms.dtype(*part).ok_or("it speaks of a term that is not there")?;
-                // What its type does not hold has been rounded in truth, in some order.
-                // Widening leaves that open; what is narrowed after it is not known.
-                self.open |= !from.has(&value);
-                if to.holds_all_of(from) {
-                    value
-                } else if self.open {
-                    return Err("what is narrowed is not an element of its type".into());
-                } else if to.is_float() {
-                    to.nearest(&value).ok_or("a conversion leads to an infinity")?
-                } else if from.is_float() && !to.has(&value) {
-                    return Err(
-                        "a float is converted to an integer type that does not hold it".into()
-                    );
-                } else {
-                    value
+            Term::Fold { how, parts } => self.fold(*how, parts, placed.at, dtype)?,
+            Term::Changed { of, how } => {
+                let value = self.value(Placed { term: *of, at: placed.at })?;
+                match how {
+                    Change::Mean(ranks) => {
+                        product(&value, &Number::new(One::one(), (*ranks).into()))?
+                    }
+                    Change::Scalar(by) | Change::Times(by) => product(&value, by)?,
+                    Change::Divide(by) => (value / Number::from_integer((*by).into())).trunc(),
+                    Change::Cast(to) => self.cast(value, self.terms.get(*of)?.1, *to)?,
                 }
             }
         };
-        let value = dtype.wrapped(value).ok_or("an integer is a fraction")?;
-        self.short(&value)?;
+        let value = self.held(value, dtype)?;
         self.known.insert(placed, value.clone());
         Ok(value)
     }
 
-    /// Refuses numbers that are too long; long ones cost more.
-    fn short(&mut self, number: &Number) -> Result<(), String> {
-        let bits = number::bits(number);
-        if bits > NUMBER_BITS {
-            return Err(long());
+    fn element(&mut self, input: usize, of: &Origin, at: Start) -> Result<Number, No> {
+        let ((name, _), _) = self.terms.identity(input)?;
+        let Start::At(position) = at else { return Err("an input that is read nowhere".into()) };
+        let element = (input, of.clone(), position);
+        let value = self.given.get(&element).cloned();
+        ensure!(value.is_some(), "the witness says nothing of `{name}` of {of} at {position}");
+        self.used.insert(element);
+        Ok(value.unwrap_or_default())
+    }
+
+    fn fold(&mut self, how: How, parts: &[Placed], at: Start, dtype: Dtype) -> Result<Number, No> {
+        let mut total: Option<Number> = None;
+        for part in parts {
+            let next = self.value(Placed { term: part.term, at: part.at.of_whole_at(at) })?;
+            let folded = match (total, how) {
+                (None, _) => next,
+                (Some(total), How::Sum) => total + next,
+                (Some(total), How::Prod) => product(&total, &next)?,
+                (Some(total), How::Max) => total.max(next),
+                (Some(total), How::Min) => total.min(next),
+            };
+            total = Some(self.held(folded, dtype)?);
         }
-        self.spend(bits / 16)
+        Ok(total.ok_or("a fold of nothing")?)
     }
 
-    fn spend(&mut self, units: u64) -> Result<(), String> {
-        let left = self.work.checked_sub(units);
-        self.work = left.ok_or_else(|| format!("more than {WORK} units of work for a witness"))?;
-        Ok(())
+    fn cast(&mut self, value: Number, from: Dtype, to: Dtype) -> Result<Number, No> {
+        // What its type does not hold has been rounded in truth, in some order. Widening
+        // leaves that open; what is narrowed after it is not known.
+        self.open |= !from.has(&value);
+        if to.holds_all_of(from) {
+            return Ok(value);
+        }
+        ensure!(!self.open, "what is narrowed is not an element of its type");
+        if to.is_float() {
+            return Ok(to.nearest(&value).ok_or("a conversion leads to an infinity")?);
+        }
+        let defined = !from.is_float() || to.has(&value);
+        ensure!(defined, "a float is converted to an integer type that does not hold it");
+        Ok(value)
+    }
+
+    /// A result as its type holds it. Numbers that are too long are refused; long ones
+    /// cost more.
+    fn held(&self, number: Number, dtype: Dtype) -> Result<Number, No> {
+        let bits = number::bits(&number);
+        ensure!(bits <= NUMBER_BITS, "{LONG}");
+        self.terms.spend(bits / 16)?;
+        Ok(dtype.wrapped(number).ok_or("an integer is a fraction")?)
     }
 }
 
-fn product(one: &Number, other: &Number) -> Result<Number, String> {
-    number::product(one, other).ok_or_else(long)
-}
+const LONG: &str = "a number of more than 2^13 binary digits";
 
-fn long() -> String {
-    format!("a number of more than {NUMBER_BITS} binary digits comes up")
+fn product(one: &Number, other: &Number) -> Result<Number, No> {
+    Ok(number::product(one, other).ok_or(LONG)?)
 }
 
 #[cfg(test)]
@@ -146,9 +133,7 @@ mod tests {
 
     use super::*;
     use crate::definition::Op;
-    use crate::format::Attached;
     use crate::number::Dtype;
-    use crate::term::Identity;
     use crate::vector::Content;
 
     /// One more term, made of earlier ones that are picked by number.
@@ -185,11 +170,7 @@ mod tests {
             given in prop::collection::vec(prop::collection::vec(-128..128_i32, 2 * 64), 3),
         ) {
             let mut terms = Terms::default();
-            let identity = Identity {
-                name: "x".into(), dtype: TYPES[base], counts: alloc::vec![64], meaning: None,
-                attached: Attached::Rank, only: None,
-            };
-            let input = terms.input(identity);
+            let input = terms.input(("x".into(), None), TYPES[base]);
             let mut made: Vec<Placed> = (0..2)
                 .map(|rank| terms.atom(input, Origin::Rank(rank)).unwrap())
                 .collect();
@@ -201,15 +182,16 @@ mod tests {
                             .iter()
                             .map(|(part, by)| Content::Term(pick(*part).later(*by)))
                             .collect();
-                        match terms.reduced(Some(op), &[], &of) {
+                        match terms.reduced(Some(&op), &[], &of) {
                             Ok(Content::Term(placed)) => Ok(placed),
                             _ => continue,
                         }
                     }
                     Make::Times(of, by, under) => {
-                        terms.times(pick(of), Number::new(by.into(), under.into()))
+                        let by = Number::new(by.into(), under.into());
+                        terms.change(pick(of), Change::Times(by))
                     }
-                    Make::Cast(of, to) => terms.cast(pick(of), TYPES[to]),
+                    Make::Cast(of, to) => terms.change(pick(of), Change::Cast(TYPES[to])),
                     Make::Constant(value) => {
                         terms.constant(TYPES[base], Number::from_integer(value.into()))
                     }
@@ -227,9 +209,7 @@ mod tests {
                         ((input, of, (index / 2) as u64), value.unwrap())
                     })
                     .collect();
-                let mut witness = Witness {
-                    terms: &terms, given, used: BTreeSet::new(), known: BTreeMap::new(), open: false, work: 1 << 25,
-                };
+                let mut witness = Witness::new(&terms, given);
                 let mut by_normal = BTreeMap::new();
                 for placed in &made {
                     let Ok(value) = witness.value(*placed) else { continue };

@@ -2,14 +2,14 @@
 //!
 //! Counts and positions are strings, since JSON readers round wide numbers; ranks and
 //! indices are numbers. What is not there is left out; a key that is not known is an
-//! error.
+//! error, and so is a list where an object must be.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error as _};
-use serde_json::error::Category;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 
 use crate::definition::{Collective, Op};
 use crate::limits::TEXT_BYTES;
@@ -18,26 +18,27 @@ use crate::rejected::Rejected;
 use crate::sense::Sense;
 
 /// The version that is read.
-const VERSION: u64 = 1;
+pub(crate) const VERSION: u64 = 2;
 
 /// All of it.
 #[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub(crate) struct Certificate {
     #[serde(rename = "certificate")]
     _version: u64,
+    pub(crate) digest: String,
     pub(crate) job: Job,
     pub(crate) verdict: Verdict,
-    pub(crate) digest: String,
 }
 
 /// What the verdict is about.
 #[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub(crate) struct Job {
+    /// One for needs, two for states.
+    pub(crate) sides: Vec<Side>,
     /// For two sides: what makes an input of one an input of the other.
     pub(crate) inputs_agree: Option<InputsAgree>,
-    pub(crate) sides: Vec<Side>,
     /// The terms that the needs speak of; each names earlier ones only.
     #[serde(default)]
     pub(crate) terms: Vec<Written>,
@@ -60,22 +61,23 @@ pub(crate) enum InputsAgree {
 
 /// One proposal, and everything it starts from.
 #[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub(crate) struct Side {
     pub(crate) ranks: u32,
     pub(crate) devices: Option<Vec<String>>,
     pub(crate) inputs: Vec<Input>,
     pub(crate) proposal: String,
-    /// What its buffers are called outside.
+    /// Buffers that are called otherwise outside: the own name, and the public one.
     #[serde(default)]
-    pub(crate) renamed: Vec<Renamed>,
+    pub(crate) renamed: Vec<(String, String)>,
     /// Groups of ranks, each in rank order, that acts refer to by index.
     pub(crate) partitions: Vec<Vec<Vec<u32>>>,
+    /// The acts, in the order in which they were carried out.
     pub(crate) steps: Vec<Step>,
 }
 
 #[derive(Debug, PartialEq, Eq, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub(crate) struct Input {
     pub(crate) name: String,
     pub(crate) dtype: Dtype,
@@ -86,7 +88,7 @@ pub(crate) struct Input {
 }
 
 /// What a contribution belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Attached {
     /// The device of its rank, if that device has no other rank; else the rank.
@@ -94,138 +96,113 @@ pub(crate) enum Attached {
     Rank,
 }
 
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Renamed {
-    pub(crate) own: String,
-    pub(crate) public: String,
-}
-
-/// One act, as it was carried out.
+/// One act.
 #[derive(Debug, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Step {
     Collective(Call),
-    Send(Message),
-    Recv(Message),
-    Move(Move),
-    Fold(Fold),
-    Scale(Scale),
-    Cast(Cast),
+    Send(Send),
+    Recv(Recv),
+    Local(Local),
 }
 
 /// A collective, once in each group.
 #[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub(crate) struct Call {
     pub(crate) call: Collective,
+    /// The index of the partition.
     pub(crate) over: u32,
+    /// None for a reduction that has no name.
     pub(crate) op: Option<Op>,
     pub(crate) root: Option<u32>,
-    /// For a pre-multiplied sum: the scalar of each rank of the group.
-    #[serde(default)]
-    pub(crate) scalars: Vec<String>,
     pub(crate) count: Whole,
     /// What every member reads, or what each does, in rank order.
     pub(crate) send: Vec<Option<View>>,
+    /// What it writes. Where that is what it reads, the call is in place.
     pub(crate) recv: Vec<Option<View>>,
 }
 
-/// Part of a buffer, or all of it where `at` is left out.
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct View {
-    pub(crate) buffer: String,
-    /// Where it starts on rank 0 of the group.
-    pub(crate) at: Option<Whole>,
-    /// How much later it starts on each next rank.
-    pub(crate) by: Option<Whole>,
+/// What is written, or what a collective reads.
+#[derive(Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum View {
+    /// All of a buffer. Written, it is made anew, as long as what is written.
+    All(String),
+    /// A buffer from a position on.
+    From(String, Whole),
 }
 
-/// One side of a message.
+/// What else is read: part of a buffer, or a constant.
 #[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Message {
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Source {
+    All(String),
+    /// From a position on, so many.
+    Part(String, Whole, Whole),
+    /// So many positions of one value, or of which nothing is promised.
+    Fill(Dtype, Whole, Option<String>),
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
+pub(crate) struct Send {
     pub(crate) rank: u32,
     pub(crate) peer: u32,
-    /// Needed for part of a buffer only; checked where it is given.
-    pub(crate) count: Option<Whole>,
-    pub(crate) buffer: View,
+    pub(crate) from: Source,
 }
 
-/// Positions put one after the other.
 #[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Move {
+#[serde(remote = "Self", deny_unknown_fields)]
+pub(crate) struct Recv {
+    pub(crate) rank: u32,
+    pub(crate) peer: u32,
+    /// Checked where it is given.
+    pub(crate) count: Option<Whole>,
+    pub(crate) to: View,
+}
+
+/// What each rank of a partition does by itself.
+#[derive(Debug, serde::Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
+pub(crate) struct Local {
+    /// The index of the partition.
     pub(crate) on: u32,
+    pub(crate) act: Act,
     pub(crate) from: Vec<Source>,
     pub(crate) to: View,
 }
 
-/// What is read: positions of a buffer, or a constant (nothing promised without value).
+/// What becomes of several sources. A fold combines them position by position; for all
+/// others they are put one after the other.
 #[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Source {
-    pub(crate) buffer: Option<String>,
-    pub(crate) at: Option<Whole>,
-    pub(crate) count: Option<Whole>,
-    pub(crate) dtype: Option<Dtype>,
-    pub(crate) value: Option<String>,
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Act {
+    Join,
+    Fold(Option<Op>),
+    Scale(String),
+    Cast(Dtype),
 }
 
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Fold {
-    pub(crate) on: u32,
-    pub(crate) op: Option<Op>,
-    pub(crate) from: Vec<Source>,
-    pub(crate) to: View,
-}
-
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Scale {
-    pub(crate) on: u32,
-    pub(crate) by: String,
-    pub(crate) from: Source,
-    pub(crate) to: View,
-}
-
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Cast {
-    pub(crate) on: u32,
-    pub(crate) dtype: Dtype,
-    pub(crate) from: Source,
-    pub(crate) to: View,
-}
-
-/// A term as it is written: parts are earlier terms, by index.
+/// A term as it is written. Terms are named by index, an earlier one only.
 #[derive(Debug, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Written {
-    Input(WrittenInput),
-    Constant(WrittenConstant),
-    Fold(WrittenFold),
+    Input(String, Origin),
+    Constant(Dtype, String),
+    Fold(How, Vec<WrittenPlaced>),
     /// Times 1/n, as a float average multiplies.
-    Mean(WrittenMean),
+    Mean(u32, u32),
     /// Times a scalar of a pre-multiplied sum.
-    Scalar(WrittenTimes),
+    Scalar(u32, String),
     /// Times a constant of the plan.
-    Times(WrittenTimes),
+    Times(u32, String),
     /// Divided by n, truncating.
-    Divide(WrittenMean),
-    Cast(WrittenCast),
+    Divide(u32, u32),
+    Cast(u32, Dtype),
 }
 
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct WrittenInput {
-    pub(crate) name: String,
-    pub(crate) of: Origin,
-}
-
-/// What a contribution, or a value, belongs to.
+/// What a contribution belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Origin {
@@ -242,20 +219,6 @@ impl fmt::Display for Origin {
     }
 }
 
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct WrittenConstant {
-    pub(crate) dtype: Dtype,
-    pub(crate) value: String,
-}
-
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct WrittenFold {
-    pub(crate) how: How,
-    pub(crate) parts: Vec<WrittenPlaced>,
-}
-
 /// How two values become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -266,36 +229,12 @@ pub(crate) enum How {
     Min,
 }
 
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct WrittenMean {
-    pub(crate) of: u32,
-    pub(crate) ranks: u32,
-}
-
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct WrittenTimes {
-    pub(crate) of: u32,
-    pub(crate) by: String,
-}
-
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct WrittenCast {
-    pub(crate) of: u32,
-    pub(crate) to: Dtype,
-}
-
 /// A term, and how far into its inputs it starts to read.
 pub(crate) type WrittenPlaced = (u32, Whole);
 
-/// So many positions that hold a term, or of which nothing is promised.
-pub(crate) type WrittenRun = (Whole, Option<WrittenPlaced>);
-
 /// What some ranks need to find.
 #[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub(crate) struct Need {
     /// Its index in the plan.
     pub(crate) need: u32,
@@ -308,31 +247,25 @@ pub(crate) struct Need {
     pub(crate) values: Vec<Needed>,
 }
 
-/// What each of these ranks needs.
+/// What each of these ranks needs: so many positions of each term.
 #[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub(crate) struct Needed {
     pub(crate) ranks: Vec<u32>,
     pub(crate) dtype: Dtype,
-    pub(crate) runs: Vec<WrittenRun>,
+    pub(crate) runs: Vec<(Whole, WrittenPlaced)>,
 }
 
 /// What is claimed, and why.
 #[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub(crate) struct Verdict {
     pub(crate) claim: Claim,
     pub(crate) sense: Sense,
-    /// Terms that it speaks of, numbered on after those of the job.
-    #[serde(default)]
-    pub(crate) terms: Vec<Written>,
-    /// For a claim about needs: the answer to each of the job.
+    /// For a claim about needs: the answer to each of the job, in the same order.
     #[serde(default)]
     pub(crate) needs: Vec<Answer>,
-    /// For two equal states: what both hold on the surface.
-    #[serde(default)]
-    pub(crate) state: Vec<Held>,
-    /// For two different states: a place where they differ.
+    /// For two different states: a place where they differ. None if the places do.
     pub(crate) difference: Option<Difference>,
 }
 
@@ -362,62 +295,31 @@ impl Claim {
     }
 }
 
-/// Whether one need is satisfied.
+/// Whether one need is satisfied: it is, unless there is a difference.
 #[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub(crate) struct Answer {
-    pub(crate) need: u32,
-    pub(crate) satisfied: bool,
     pub(crate) sense: Sense,
     pub(crate) difference: Option<Difference>,
 }
 
-/// What these ranks (of the first side) hold in a buffer, on both sides.
+/// Where to look for something else than what is needed, or than the other side has.
 #[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Held {
+#[serde(remote = "Self", deny_unknown_fields)]
+pub(crate) struct Difference {
+    /// The rank; of two sides, that of the first.
+    pub(crate) rank: u32,
     pub(crate) buffer: String,
-    pub(crate) ranks: Vec<u32>,
-    pub(crate) runs: Vec<WrittenRun>,
-}
-
-/// A place where something else is held than what is needed, or than on the other side.
-///
-/// Of a need, the first of two is what was found and the second what is needed.
-#[derive(Debug, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Difference {
-    Values(Values),
-    Nothing(Nothing),
-    Length(Lengths),
-    Type(Types),
-    Places(Places),
-}
-
-/// Where in the world: a rank (and its twin), its device, a buffer.
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Place {
-    /// The rank, on one side or on both.
-    pub(crate) ranks: Vec<u32>,
-    pub(crate) device: Option<String>,
-    pub(crate) buffer: String,
-}
-
-/// Two terms that differ for the input that the witness gives.
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Values {
-    pub(crate) place: Place,
-    pub(crate) position: Whole,
-    pub(crate) terms: (WrittenPlaced, WrittenPlaced),
+    /// None if the buffer as a whole has another type or length.
+    pub(crate) position: Option<Whole>,
+    /// What makes two values differ: every element that either reads.
+    #[serde(default)]
     pub(crate) witness: Vec<Given>,
-    pub(crate) values: (String, String),
 }
 
 /// The value of one element of one contribution.
 #[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub(crate) struct Given {
     pub(crate) input: String,
     pub(crate) of: Origin,
@@ -425,42 +327,34 @@ pub(crate) struct Given {
     pub(crate) value: String,
 }
 
-/// Nothing is promised where a term is needed, or where the other side has one.
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Nothing {
-    pub(crate) place: Place,
-    pub(crate) position: Whole,
-    /// Which of the two has nothing: 0 or 1.
-    pub(crate) which: u32,
-    /// What the other has.
-    pub(crate) term: WrittenPlaced,
+/// `remote = "Self"` leaves the derived reader a function of its own, which would take a
+/// list as well, by the order of the fields above. Only objects are handed to it.
+macro_rules! objects {
+    ($($name:ident),+) => {$(
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Object;
+
+                impl<'de> Visitor<'de> for Object {
+                    type Value = $name;
+
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str("an object")
+                    }
+
+                    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<$name, A::Error> {
+                        $name::deserialize(MapAccessDeserializer::new(map))
+                    }
+                }
+
+                deserializer.deserialize_map(Object)
+            }
+        }
+    )+};
 }
 
-/// A buffer of another length.
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Lengths {
-    pub(crate) place: Place,
-    pub(crate) lengths: (Whole, Whole),
-}
-
-/// A buffer of another element type.
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Types {
-    pub(crate) place: Place,
-    pub(crate) types: (Dtype, Dtype),
-}
-
-/// A place that only one side has: the `nth` rank of a device, or a rank.
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Places {
-    pub(crate) which: u32,
-    pub(crate) place: Origin,
-    pub(crate) nth: u32,
-}
+objects!(Certificate, Job, Side, Input, Call, Send, Recv, Local, Need, Needed);
+objects!(Verdict, Answer, Difference, Given);
 
 /// A number of 64 bits, written as a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -471,12 +365,6 @@ impl<'de> Deserialize<'de> for Whole {
         let text = String::deserialize(deserializer)?;
         let number = text.parse::<u64>().ok().filter(|number| number.to_string() == text);
         number.map(Self).ok_or_else(|| D::Error::custom("a string of a whole number below 2^64"))
-    }
-}
-
-impl fmt::Display for Whole {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
     }
 }
 
@@ -504,13 +392,9 @@ pub(crate) fn short(json: &str) -> Result<(), Rejected> {
 }
 
 /// Where a text is not what it must be, and why.
-pub(crate) fn unreadable(error: &serde_json::Error) -> Rejected {
+fn unreadable(error: &serde_json::Error) -> Rejected {
     let why = error.to_string();
     let place = alloc::format!(" at line {} column {}", error.line(), error.column());
     let why = why.strip_suffix(place.as_str()).unwrap_or(&why).into();
-    let (line, column) = match error.classify() {
-        Category::Io => (0, 0),
-        _ => (error.line(), error.column()),
-    };
-    Rejected::Unreadable { line, column, why }
+    Rejected::Unreadable { line: error.line(), column: error.column(), why }
 }

@@ -10,8 +10,9 @@
 //! # The story
 //!
 //! 1. `format` is a certificate as it is written, and `seal` the digest over it.
-//! 2. `definition` says what each collective is; `execute` carries acts out, on
-//!    `vector`s: buffers as runs of positions, so that cost follows distinct pieces.
+//! 2. `definition` says what each collective is, `world` who takes part; `execute`
+//!    carries acts out, on `vector`s: buffers as runs of positions, so that cost follows
+//!    distinct pieces.
 //! 3. `term` is what a position holds, `normal` what is left of it when every law of
 //!    arithmetic has been applied, and `sense` in which sense equal ones are equal.
 //! 4. `claim` holds the verdict against the result. That two values are the same is
@@ -44,23 +45,26 @@ extern crate alloc;
 
 pub mod limits;
 
-mod distinct;
+mod rejected;
+
 mod format;
-mod number;
 mod seal;
 
 mod definition;
 mod execute;
 mod vector;
+mod world;
 
+mod distinct;
+mod list;
 mod normal;
+mod number;
 mod sense;
+mod start;
 mod term;
 
 mod claim;
 mod evaluate;
-
-mod rejected;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -97,14 +101,11 @@ pub fn verify(json: &str) -> Result<Verified, Rejected> {
 }
 
 /// The digest that a certificate with this text must carry: `sha256:` and 64 digits,
-/// over the canonical text of all of it but its `digest`.
-///
-/// Canonical: keys in the order of their bytes, no blanks, strings as `serde_json`
-/// writes them, numbers as plain decimal integers.
+/// over its text without the blanks between its words, and with an empty `digest`.
 ///
 /// ```
-/// let digest = rankwise_certify::digest(r#"{ "b": 1, "a": [true], "digest": "" }"#)?;
-/// assert_eq!(digest, rankwise_certify::digest(r#"{"a":[true],"b":1}"#)?);
+/// let digest = rankwise_certify::digest(r#"{ "a": [true], "digest": "" }"#)?;
+/// assert_eq!(digest, rankwise_certify::digest(r#"{"a":[true],"digest":"what it was"}"#)?);
 /// assert!(digest.starts_with("sha256:"));
 /// # Ok::<(), rankwise_certify::Rejected>(())
 /// ```

@@ -6,7 +6,7 @@ pub const TEXT_BYTES: usize = 1 << 25;
 /// The most ranks on one side: 2^20.
 pub const RANKS: u32 = 1 << 20;
 
-/// The most units of work: 2^25. A unit stands for some 32 bytes that are kept or a
+/// The most units of work: 2^25. A unit stands for some 40 bytes that are kept or a
 /// microsecond at most: every run of a buffer that is made is one, every part of a fold
 /// or of a normal form several, and so is every character of a number that is read.
 pub const WORK: u64 = 1 << 25;

@@ -7,27 +7,42 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
+use core::cell::Cell;
 
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
 use crate::distinct::Distinct;
 use crate::format::{How, Origin};
-use crate::limits::NUMBER_BITS;
+use crate::limits::{NUMBER_BITS, WORK};
+use crate::list::count;
 use crate::number::{self, Dtype, Number};
+use crate::rejected::{No, ensure};
+use crate::start::{Start, earliest};
 
-/// A normal form, read from a position on. Where it depends on no input, from 0.
+/// A normal form, read from a position on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Value {
     sum: usize,
-    at: u64,
+    at: Start,
+}
+
+impl Value {
+    /// A part of something, where that starts there.
+    pub(crate) const fn of_whole_at(self, whole: Start) -> Self {
+        Self { sum: self.sum, at: self.at.of_whole_at(whole) }
+    }
+
+    const fn within(self, whole: Start) -> Self {
+        Self { sum: self.sum, at: self.at.within(whole) }
+    }
 }
 
 /// A leaf, read from a position on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Spot {
     leaf: usize,
-    at: u64,
+    at: Start,
 }
 
 /// Parts in order, none of multiplicity zero, the earliest that reads an input at 0.
@@ -37,6 +52,7 @@ struct Sum {
     parts: Vec<(Spot, Number)>,
 }
 
+/// Parts of a leaf read relative to the earliest of them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Leaf {
     One,
@@ -47,68 +63,60 @@ enum Leaf {
     Cast { of: usize, to: Dtype },
 }
 
-/// What is known of a sum or a leaf.
-#[derive(Clone, Copy, Debug)]
-struct Facts {
-    /// Whether it reads no input, so that it is the same at every position.
-    fixed: bool,
-    /// What it takes to keep it or to go through it, in units of work.
-    cost: u64,
-}
-
 /// All normal forms of one check, each once.
 #[derive(Debug, Default)]
 pub(crate) struct Normals {
-    sums: Distinct<Sum, Facts>,
-    leaves: Distinct<Leaf, Facts>,
+    sums: Distinct<Sum, ()>,
+    leaves: Distinct<Leaf, ()>,
+    work: Cell<u64>,
 }
 
-/// A part of a sum in memory: where it reads and how often it counts.
-const PART_COST: u64 = 5;
+/// What it takes to keep or to go through a part of a normal form.
+const PART_WORK: u64 = 5;
 
-/// Why there is no normal form.
-pub(crate) type Why = &'static str;
-
-const FRACTION: Why = "a fraction among integers";
-const LONG: Why = "a number of more than 2^13 binary digits";
-const LOST: Why = "a value that is not there";
+const FRACTION: &str = "a fraction among integers";
+const LONG: &str = "a number of more than 2^13 binary digits";
 
 impl Normals {
-    pub(crate) fn atom(&mut self, dtype: Dtype, input: usize, of: Origin) -> Result<Value, Why> {
-        self.alone(dtype, Leaf::Element { input, of }, 0)
+    /// Counts units of work.
+    pub(crate) fn spend(&self, units: u64) -> Result<(), No> {
+        self.work.set(self.work.get().saturating_add(units));
+        if self.work.get() > WORK {
+            return Err(No::Limit { what: "units of work", limit: WORK });
+        }
+        Ok(())
     }
 
-    pub(crate) fn constant(&mut self, dtype: Dtype, value: Number) -> Result<Value, Why> {
-        let leaf = self.leaf(Leaf::One);
-        self.total(dtype, BTreeMap::from([(Spot { leaf, at: 0 }, value)]))
+    pub(crate) fn atom(&mut self, dtype: Dtype, input: usize, of: Origin) -> Result<Value, No> {
+        self.alone(dtype, Leaf::Element { input, of }, Start::ZERO)
     }
 
-    pub(crate) fn sum(&mut self, dtype: Dtype, values: &[Value]) -> Result<Value, Why> {
-        let mut total = BTreeMap::new();
+    pub(crate) fn constant(&mut self, dtype: Dtype, value: Number) -> Result<Value, No> {
+        let leaf = self.leaves.keep(Leaf::One, ());
+        self.total(dtype, BTreeMap::from([(Spot { leaf, at: Start::Anywhere }, value)]))
+    }
+
+    /// So many times each, added up.
+    pub(crate) fn sum(&mut self, dtype: Dtype, values: &[Value], by: &Number) -> Result<Value, No> {
+        let mut total: BTreeMap<Spot, Number> = BTreeMap::new();
         for value in values {
-            self.add(&mut total, *value, &Number::one())?;
+            for (spot, times) in self.parts(*value)? {
+                let spot = Spot { leaf: spot.leaf, at: spot.at.of_whole_at(value.at) };
+                let so_far = total.entry(spot).or_default();
+                *so_far += number::product(times, by).ok_or(LONG)?;
+                let bits = number::bits(so_far);
+                ensure!(bits <= NUMBER_BITS, "{LONG}");
+                self.spend(PART_WORK.saturating_add(bits / 16))?;
+            }
         }
         self.total(dtype, total)
     }
 
-    pub(crate) fn multiple(
-        &mut self,
-        dtype: Dtype,
-        value: Value,
-        by: &Number,
-    ) -> Result<Value, Why> {
-        if !dtype.is_float() && !by.is_integer() {
-            return Err(FRACTION);
-        }
-        let mut total = BTreeMap::new();
-        self.add(&mut total, value, by)?;
-        self.total(dtype, total)
-    }
-
-    pub(crate) fn product(&mut self, dtype: Dtype, values: &[Value]) -> Result<Value, Why> {
+    pub(crate) fn product(&mut self, dtype: Dtype, values: &[Value]) -> Result<Value, No> {
         let mut constant = Number::one();
         let mut powers: BTreeMap<Value, BigUint> = BTreeMap::new();
         for value in values {
+            self.spend(PART_WORK)?;
             // A multiple of one leaf is its multiplicity times the leaf; zero is zero.
             let (spot, times) = match self.parts(*value)? {
                 [] => {
@@ -123,16 +131,17 @@ impl Normals {
             };
             constant = number::product(&constant, times).ok_or(LONG)?;
             constant = dtype.modulo(constant).ok_or(FRACTION)?;
-            let later = spot.at.saturating_add(value.at);
-            match self.leaves.get(spot.leaf).ok_or(LOST)?.0 {
+            let at = spot.at.of_whole_at(value.at);
+            match self.leaves.get(spot.leaf)?.0 {
                 Leaf::One => {}
                 Leaf::Product(factors) => {
+                    self.spend(count(factors).saturating_mul(PART_WORK))?;
                     for (factor, power) in factors {
-                        *powers.entry(self.later(*factor, later)).or_default() += power;
+                        *powers.entry(factor.of_whole_at(at)).or_default() += power;
                     }
                 }
-                leaf => {
-                    let factor = self.alone(dtype, leaf.clone(), later)?;
+                _ => {
+                    let factor = self.one_leaf(dtype, spot.leaf, at)?;
                     *powers.entry(factor).or_default() += BigUint::one();
                 }
             }
@@ -142,14 +151,13 @@ impl Normals {
             (0, _) => return self.constant(dtype, constant),
             (1, Some((factor, _))) => *factor,
             _ => {
-                let base = self.base(powers.keys());
+                let base = earliest(powers.keys().map(|factor| factor.at));
                 let powers = powers.into_iter();
-                let powers = powers.map(|(factor, power)| (self.earlier(factor, base), power));
-                let leaf = Leaf::Product(powers.collect());
-                self.alone(dtype, leaf, base)?
+                let powers = powers.map(|(factor, power)| (factor.within(base), power));
+                self.alone(dtype, Leaf::Product(powers.collect()), base)?
             }
         };
-        self.multiple(dtype, product, &constant)
+        self.sum(dtype, &[product], &constant)
     }
 
     pub(crate) fn extreme(
@@ -157,16 +165,18 @@ impl Normals {
         dtype: Dtype,
         how: How,
         values: &[Value],
-    ) -> Result<Value, Why> {
+    ) -> Result<Value, No> {
         // One value takes no step.
         if let [only] = values {
             return Ok(*only);
         }
         let mut all = BTreeSet::new();
         for value in values {
+            self.spend(PART_WORK)?;
             match self.single(*value)? {
                 Some((Leaf::Extreme { how: inner, of }, at)) if *inner == how => {
-                    all.extend(of.iter().map(|part| self.later(*part, at)));
+                    self.spend(count(of).saturating_mul(PART_WORK))?;
+                    all.extend(of.iter().map(|part| part.of_whole_at(at)));
                 }
                 _ => _ = all.insert(*value),
             }
@@ -183,139 +193,69 @@ impl Normals {
         {
             return Ok(*only);
         }
-        let base = self.base(all.iter());
-        let of = all.into_iter().map(|part| self.earlier(part, base)).collect();
+        let base = earliest(all.iter().map(|part| part.at));
+        let of = all.into_iter().map(|part| part.within(base)).collect();
         self.alone(dtype, Leaf::Extreme { how, of }, base)
     }
 
     /// Whether it is an element of e5m2 as it was given: an infinity, which no step keeps,
     /// not even the greatest of it and itself.
-    fn may_be_infinite(&self, dtype: Dtype, value: Value) -> Result<bool, Why> {
+    fn may_be_infinite(&self, dtype: Dtype, value: Value) -> Result<bool, No> {
         Ok(dtype == Dtype::F8E5M2 && matches!(self.single(value)?, Some((Leaf::Element { .. }, _))))
     }
 
-    pub(crate) fn quotient(&mut self, dtype: Dtype, value: Value, by: u32) -> Result<Value, Why> {
-        match by {
-            1 => Ok(value),
-            by => self.alone(dtype, Leaf::Quotient { of: value.sum, by }, value.at),
-        }
+    pub(crate) fn quotient(&mut self, dtype: Dtype, value: Value, by: u32) -> Result<Value, No> {
+        self.alone(dtype, Leaf::Quotient { of: value.sum, by }, value.at)
     }
 
-    pub(crate) fn cast(&mut self, value: Value, to: Dtype) -> Result<Value, Why> {
+    pub(crate) fn cast(&mut self, value: Value, to: Dtype) -> Result<Value, No> {
         // Widened without loss and back again is what it was; but an infinity of e5m2 is
         // its greatest number when it comes back.
         if to != Dtype::F8E5M2
             && let Some((Leaf::Cast { of, to: through }, at)) = self.single(value)?
-            && self.sums.get(*of).is_some_and(|(sum, _)| sum.dtype == to)
+            && self.sums.get(*of)?.0.dtype == to
             && through.holds_all_of(to)
         {
-            return Ok(self.later(Value { sum: *of, at: 0 }, at));
+            return Ok(Value { sum: *of, at });
         }
         self.alone(to, Leaf::Cast { of: value.sum, to }, value.at)
     }
 
-    /// The same, `by` positions further on.
-    pub(crate) fn later(&self, value: Value, by: u64) -> Value {
-        let fixed = self.is_fixed(value.sum);
-        Value { sum: value.sum, at: if fixed { 0 } else { value.at.saturating_add(by) } }
-    }
-
-    /// What it takes to keep a value or to go through it, in units of work.
-    pub(crate) fn cost(&self, value: Value) -> u64 {
-        self.sums.get(value.sum).map_or(1, |(_, facts)| facts.cost)
-    }
-
-    fn parts(&self, value: Value) -> Result<&[(Spot, Number)], Why> {
-        self.sums.get(value.sum).map(|(sum, _)| sum.parts.as_slice()).ok_or(LOST)
+    fn parts(&self, value: Value) -> Result<&[(Spot, Number)], No> {
+        Ok(&self.sums.get(value.sum)?.0.parts)
     }
 
     /// The one leaf that a value is, counted once, and where it reads.
-    fn single(&self, value: Value) -> Result<Option<(&Leaf, u64)>, Why> {
+    fn single(&self, value: Value) -> Result<Option<(&Leaf, Start)>, No> {
         let [(spot, times)] = self.parts(value)? else { return Ok(None) };
-        let (leaf, _) = self.leaves.get(spot.leaf).ok_or(LOST)?;
-        Ok(times.is_one().then_some((leaf, spot.at.saturating_add(value.at))))
-    }
-
-    fn add(
-        &self,
-        total: &mut BTreeMap<Spot, Number>,
-        value: Value,
-        by: &Number,
-    ) -> Result<(), Why> {
-        for (spot, times) in self.parts(value)? {
-            let at =
-                if self.is_fixed_leaf(spot.leaf) { 0 } else { spot.at.saturating_add(value.at) };
-            let so_far = total.entry(Spot { leaf: spot.leaf, at }).or_default();
-            *so_far += number::product(times, by).ok_or(LONG)?;
-            if number::bits(so_far) > NUMBER_BITS {
-                return Err(LONG);
-            }
-        }
-        Ok(())
+        let (leaf, ()) = self.leaves.get(spot.leaf)?;
+        Ok(times.is_one().then_some((leaf, spot.at.of_whole_at(value.at))))
     }
 
     /// The value with these parts.
-    fn total(&mut self, dtype: Dtype, total: BTreeMap<Spot, Number>) -> Result<Value, Why> {
+    fn total(&mut self, dtype: Dtype, total: BTreeMap<Spot, Number>) -> Result<Value, No> {
         let mut parts = Vec::with_capacity(total.len());
-        let mut facts = Facts { fixed: true, cost: 1 };
-        let mut base = u64::MAX;
         for (spot, times) in total {
             let times = dtype.modulo(times).ok_or(FRACTION)?;
-            if times.is_zero() {
-                continue;
+            if !times.is_zero() {
+                self.spend(PART_WORK.saturating_add(number::bits(&times) / 16))?;
+                parts.push((spot, times));
             }
-            let (_, leaf) = self.leaves.get(spot.leaf).ok_or(LOST)?;
-            let digits = number::bits(&times) / 16;
-            facts.fixed &= leaf.fixed;
-            facts.cost =
-                [PART_COST, digits, leaf.cost].into_iter().fold(facts.cost, u64::saturating_add);
-            if !leaf.fixed {
-                base = base.min(spot.at);
-            }
-            parts.push((spot, times));
         }
+        let at = earliest(parts.iter().map(|(spot, _)| spot.at));
         for (spot, _) in &mut parts {
-            spot.at = spot.at.saturating_sub(base);
+            spot.at = spot.at.within(at);
         }
-        let sum = self.sums.keep(Sum { dtype, parts }, facts);
-        Ok(Value { sum, at: if facts.fixed { 0 } else { base } })
+        Ok(Value { sum: self.sums.keep(Sum { dtype, parts }, ()), at })
     }
 
-    /// The value that is one leaf.
-    fn alone(&mut self, dtype: Dtype, leaf: Leaf, at: u64) -> Result<Value, Why> {
-        let leaf = self.leaf(leaf);
-        let at = if self.is_fixed_leaf(leaf) { 0 } else { at };
+    /// The value that is one leaf, which is new.
+    fn alone(&mut self, dtype: Dtype, leaf: Leaf, at: Start) -> Result<Value, No> {
+        let leaf = self.leaves.keep(leaf, ());
+        self.one_leaf(dtype, leaf, at)
+    }
+
+    fn one_leaf(&mut self, dtype: Dtype, leaf: usize, at: Start) -> Result<Value, No> {
         self.total(dtype, BTreeMap::from([(Spot { leaf, at }, Number::one())]))
-    }
-
-    fn leaf(&mut self, leaf: Leaf) -> usize {
-        let (fixed, inner) = match &leaf {
-            Leaf::One => (true, 0),
-            Leaf::Element { .. } => (false, 0),
-            Leaf::Product(of) => (of.iter().all(|(factor, _)| self.is_fixed(factor.sum)), of.len()),
-            Leaf::Extreme { of, .. } => (of.iter().all(|part| self.is_fixed(part.sum)), of.len()),
-            Leaf::Quotient { of, .. } | Leaf::Cast { of, .. } => (self.is_fixed(*of), 0),
-        };
-        let inner = u64::try_from(inner).unwrap_or(u64::MAX);
-        self.leaves.keep(leaf, Facts { fixed, cost: inner.saturating_mul(PART_COST) })
-    }
-
-    fn is_fixed(&self, sum: usize) -> bool {
-        self.sums.get(sum).is_none_or(|(_, facts)| facts.fixed)
-    }
-
-    fn is_fixed_leaf(&self, leaf: usize) -> bool {
-        self.leaves.get(leaf).is_none_or(|(_, facts)| facts.fixed)
-    }
-
-    /// Where the earliest of several reads.
-    fn base<'v>(&self, values: impl Iterator<Item = &'v Value>) -> u64 {
-        let reading = values.filter(|value| !self.is_fixed(value.sum));
-        reading.map(|value| value.at).min().unwrap_or(0)
-    }
-
-    fn earlier(&self, value: Value, base: u64) -> Value {
-        let fixed = self.is_fixed(value.sum);
-        Value { sum: value.sum, at: if fixed { 0 } else { value.at.saturating_sub(base) } }
     }
 }

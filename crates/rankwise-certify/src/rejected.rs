@@ -1,7 +1,10 @@
 //! Why a certificate is not accepted.
 
+use alloc::format;
 use alloc::string::String;
 use core::fmt;
+
+use crate::format::VERSION;
 
 /// Why a certificate is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +47,7 @@ pub enum Rejected {
     },
     /// Something that is claimed does not hold.
     Claim {
-        /// Which claim: `needs[0]`.
+        /// Which claim: `verdict.needs[0]`.
         place: String,
         /// What is wrong.
         why: String,
@@ -56,15 +59,62 @@ impl Rejected {
     pub const fn is_unreadable(&self) -> bool {
         matches!(self, Self::Unreadable { .. } | Self::Version { .. })
     }
+}
 
-    pub(crate) fn job(place: impl Into<String>, why: impl Into<String>) -> Self {
-        Self::Job { place: place.into(), why: why.into() }
+/// Why something cannot be, before it is known where that is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum No {
+    Limit { what: &'static str, limit: u64 },
+    Because(String),
+}
+
+impl No {
+    /// Inside something that has a name.
+    pub(crate) fn within(self, name: &str) -> Self {
+        match self {
+            Self::Because(why) => Self::Because(format!("{name}: {why}")),
+            limit @ Self::Limit { .. } => limit,
+        }
     }
 
-    pub(crate) fn claim(place: impl Into<String>, why: impl Into<String>) -> Self {
-        Self::Claim { place: place.into(), why: why.into() }
+    /// At a place of the job.
+    pub(crate) fn in_job(self, place: impl Into<String>) -> Rejected {
+        match self {
+            Self::Limit { what, limit } => Rejected::Limit { what, limit },
+            Self::Because(why) => Rejected::Job { place: place.into(), why },
+        }
+    }
+
+    /// At a place of the claim.
+    pub(crate) fn in_claim(self, place: impl Into<String>) -> Rejected {
+        match self {
+            Self::Limit { what, limit } => Rejected::Limit { what, limit },
+            Self::Because(why) => Rejected::Claim { place: place.into(), why },
+        }
     }
 }
+
+impl From<String> for No {
+    fn from(why: String) -> Self {
+        Self::Because(why)
+    }
+}
+
+impl From<&str> for No {
+    fn from(why: &str) -> Self {
+        Self::Because(why.into())
+    }
+}
+
+/// Goes on only if something holds; says why not, in words.
+macro_rules! ensure {
+    ($holds:expr, $($why:tt)+) => {
+        if !$holds {
+            return Err(alloc::format!($($why)+).into());
+        }
+    };
+}
+pub(crate) use ensure;
 
 impl fmt::Display for Rejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -74,7 +124,7 @@ impl fmt::Display for Rejected {
                 write!(f, "no certificate: {line}:{column}: {why}")
             }
             Self::Version { found } => {
-                write!(f, "a certificate of version {found}, where version 1 is read")
+                write!(f, "a certificate of version {found}, where version {VERSION} is read")
             }
             Self::Digest { stated, computed } => {
                 write!(f, "changed after it was sealed: it says {stated} and is {computed}")

@@ -52,11 +52,11 @@ use crate::plan::{Plan, Proposal};
 use crate::sense::Sense;
 use crate::term::Terms;
 use difference::{needed_difference, state_difference};
-use job::{Needed, needed, side, state};
+use job::{Needed, needed, side};
 use values::Values;
 
 /// The version of the format.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A verdict with everything that it takes to check it.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,6 +154,7 @@ impl Certificate {
         whole.insert("certificate".into(), VERSION.into());
         whole.insert("job".into(), job);
         whole.insert("verdict".into(), verdict);
+        whole.insert("digest".into(), "".into());
         let digest = json::digest(&Value::Object(whole.clone()));
         whole.insert("digest".into(), digest.into());
         Self { claim, value: Value::Object(whole) }
@@ -188,8 +189,8 @@ pub fn needs(plan: &Plan, proposal: &Proposal) -> Result<Certificate, NoCertific
         all.iter().map(|needed| needed.written(&mut values)).collect();
     let job = json!({
         "sides": [side(plan, proposal, &evaluation)?],
-        "terms": values.take(),
         "needs": written?,
+        "terms": values.written(),
     });
     let mut answers = Vec::new();
     let mut weakest = Sense::Exact;
@@ -198,24 +199,19 @@ pub fn needs(plan: &Plan, proposal: &Proposal) -> Result<Certificate, NoCertific
             Answer::Yes => (report.sense.unwrap_or(Sense::Exact), None),
             _ => {
                 let rank = report.evidence.as_ref().map(|evidence| evidence.rank);
-                let held = held_by(plan, proposal, &evaluation);
-                let (sense, difference) = needed_difference(needed, rank, &held, &mut values)?;
+                let held = held_by(proposal, &evaluation);
+                let (sense, difference) = needed_difference(needed, rank, &held, &terms)?;
                 (sense, Some(difference))
             }
         };
         weakest = weakest.max(sense);
-        let mut answer = json!({
-            "need": report.need,
-            "satisfied": report.answer == Answer::Yes,
-            "sense": word(sense),
-        });
+        let mut answer = json!({ "sense": word(sense) });
         put(&mut answer, "difference", difference);
         answers.push(answer);
     }
     let verdict = json!({
         "claim": claim.name(),
         "sense": word(weakest),
-        "terms": values.take(),
         "needs": answers,
     });
     Ok(Certificate::sealed(claim, job, verdict))
@@ -230,8 +226,7 @@ pub fn states(
     let comparison = compare(left, right, &mut terms)
         .map_err(|error| NoCertificate::Plan { side: error.side, error: error.error })?;
     let Comparison { state: report, surface, evaluations: [first, second], .. } = &comparison;
-    let sides = [held_by(left.0, left.1, first), held_by(right.0, right.1, second)];
-    let mut values = Values::new(&terms);
+    let sides = [held_by(left.1, first), held_by(right.1, second)];
     let agree = if core::ptr::eq(left.0, right.0) { "one_plan" } else { "by_meaning" };
     let job = json!({
         "inputs_agree": agree,
@@ -243,30 +238,24 @@ pub fn states(
         State::Different => Claim::Different,
         State::Unknown => return Err(NoCertificate::Unknown { because: report.because.clone() }),
     };
-    let mut verdict = json!({ "claim": claim.name() });
-    if claim == Claim::Same {
-        put(&mut verdict, "sense", Some(word(report.sense().unwrap_or(Sense::Exact)).into()));
-        put(&mut verdict, "state", Some(state(&sides, &surface.compared, &mut values)?));
-    } else {
-        let evidence = report.evidence.as_ref();
-        let (sense, difference) = state_difference(evidence, &sides, &mut values)?;
-        put(&mut verdict, "sense", Some(word(sense).into()));
-        put(&mut verdict, "difference", Some(difference));
-    }
-    put(&mut verdict, "terms", Some(values.take()));
+    let (sense, difference) = match claim {
+        Claim::Same => (report.sense().unwrap_or(Sense::Exact), None),
+        _ => state_difference(report.evidence.as_ref(), &sides, &terms)?,
+    };
+    let mut verdict = json!({ "claim": claim.name(), "sense": word(sense) });
+    put(&mut verdict, "difference", difference);
     Ok(Certificate::sealed(claim, job, verdict))
 }
 
 /// A side and what it leaves.
 #[derive(Clone, Copy)]
 struct Leaves<'a> {
-    plan: &'a Plan,
     proposal: &'a Proposal,
     evaluation: &'a Evaluation,
 }
 
-fn held_by<'a>(plan: &'a Plan, proposal: &'a Proposal, evaluation: &'a Evaluation) -> Leaves<'a> {
-    Leaves { plan, proposal, evaluation }
+fn held_by<'a>(proposal: &'a Proposal, evaluation: &'a Evaluation) -> Leaves<'a> {
+    Leaves { proposal, evaluation }
 }
 
 /// Adds a key, if there is something to say under it.

@@ -20,7 +20,6 @@ use crate::surface::{Evaluated, Surface};
 use crate::term::Terms;
 
 pub use state::{Difference, State, StateReport};
-pub(crate) use state::{Places, pairs, places_of};
 pub use unsettled::Unsettled;
 
 /// Two proposals, compared.

@@ -31,14 +31,8 @@ pub(crate) struct Element {
     pub(crate) position: u64,
 }
 
-/// An input for which two terms have different values.
-#[derive(Clone, Debug)]
-pub(crate) struct Witness {
-    /// The value of every element that either term reads.
-    pub(crate) given: BTreeMap<Element, BigRational>,
-    /// What the terms come to.
-    pub(crate) values: [BigRational; 2],
-}
+/// An input for which two terms have different values: every element that either reads.
+pub(crate) type Witness = BTreeMap<Element, BigRational>;
 
 /// Whether two forms that are not written alike are known to differ.
 pub(crate) fn known_to_differ(terms: &Terms, one: PlacedForm, other: PlacedForm) -> bool {
@@ -60,12 +54,12 @@ pub(crate) fn witness(terms: &Terms, one: Placed, other: Placed) -> Option<Witne
     let random = (0..INPUTS_TRIED).map(How::Random);
     single.chain(core::iter::once(How::Ones)).chain(random).find_map(|how| {
         let mut draw = Draw { terms, how, known: BTreeMap::new() };
-        let values = draw.values(forms)?;
+        draw.values(forms)?;
         let given = all.iter().map(|element| {
             let dtype = terms.identity(element.input)?.dtype;
             Some(((*element).clone(), draw.element(dtype, element).value))
         });
-        Some(Witness { given: given.collect::<Option<_>>()?, values })
+        given.collect()
     })
 }
 

@@ -77,8 +77,9 @@ fn every_change_breaks_the_seal() {
 /// What may be changed of "satisfied" and "same" so that, sealed again, it is another
 /// true statement, and no more than that.
 const POSITIVE: &[(&str, &[&str])] = &[
-    // Words, which mean nothing to the checker.
+    // Words and a number, which mean nothing to the checker.
     ("job.needs[].holds", &["changed", "replaced"]),
+    ("job.needs[].need", &["plus one", "minus one"]),
     ("job.sides[].proposal", &["changed", "replaced"]),
     // Names of what nothing claimed depends on, or of what both sides call so.
     ("job.inputs_agree", &["replaced"]),
@@ -91,6 +92,7 @@ const POSITIVE: &[(&str, &[&str])] = &[
     ("job.sides[].inputs[].dtype", &["replaced"]),
     ("job.sides[].inputs[].counts[]", &["doubled", "plus one", "minus one"]),
     // Fewer ranks that need something, or as many in another order; ranks that also have it.
+    ("job.needs[]", &["swapped"]),
     ("job.needs[].buffer", &["replaced"]),
     ("job.needs[].values[]", &["dropped", "swapped"]),
     ("job.needs[].values[].ranks[]", &["dropped", "swapped", "minus one"]),
@@ -105,38 +107,35 @@ const POSITIVE: &[(&str, &[&str])] = &[
     ("job.sides[].steps[].collective.op", &["replaced"]),
     ("job.sides[].steps[].collective.send[]", &["doubled"]),
     ("job.sides[].steps[].collective.recv[]", &["doubled"]),
-    ("job.sides[].steps[].collective.send[].buffer", &["replaced"]),
-    ("job.sides[].steps[].collective.recv[].buffer", &["changed", "replaced"]),
-    ("job.sides[].steps[].fold.from[]", &["doubled", "dropped", "swapped"]),
+    ("job.sides[].steps[].collective.send[].all", &["replaced"]),
+    ("job.sides[].steps[].collective.recv[].all", &["changed", "replaced"]),
+    ("job.sides[].steps[].local.from[]", &["doubled", "dropped", "swapped"]),
     // A constant is the same at every position; what is written over, or on ranks that
-    // write it anew, may be anything; one value folded is that value.
+    // write it anew, may be anything.
     ("job.needs[].values[].runs[][][]", &["minus one", "replaced"]),
-    ("job.sides[].steps[].move", &["renamed"]),
-    ("job.sides[].steps[].move.from[]", &["doubled"]),
-    ("job.sides[].steps[].move.from[].count", &["plus one", "replaced"]),
-    ("job.sides[].steps[].move.on", &["minus one"]),
+    ("job.sides[].steps[].local.from[].part[]", &["plus one", "replaced"]),
+    ("job.sides[].steps[].local.from[].fill[]", &["plus one", "replaced"]),
+    ("job.sides[].steps[].local.on", &["plus one", "minus one"]),
     // In u8 the larger of 256·x and x is x too.
-    ("job.sides[].steps[].fold.op", &["replaced"]),
-    ("job.sides[].steps[].send.count", &["removed"]),
+    ("job.sides[].steps[].local.act.fold", &["replaced"]),
+    ("job.sides[].steps[].recv.count", &["removed"]),
     ("job.terms[]", &["doubled", "swapped"]),
-    ("job.terms[].fold.parts[]", &["doubled", "swapped"]),
-    ("verdict.state[]", &["swapped"]),
-    ("verdict.state[].ranks[]", &["swapped"]),
-    ("verdict.terms", &["removed"]),
-    ("verdict.terms[]", &["doubled", "swapped"]),
-    ("verdict.terms[].fold.parts[]", &["doubled", "swapped"]),
+    ("job.terms[].fold[][]", &["doubled", "swapped"]),
 ];
 
 /// The same of "not satisfied" and "different", for the verdict. Whatever else the job
 /// becomes, the place that is named still differs for the witness that is given.
 const NEGATIVE: &[(&str, &[&str])] = &[
-    ("verdict.terms", &["removed"]),
-    ("verdict.terms[]", &["doubled", "swapped"]),
-    ("verdict.terms[].fold.parts[]", &["swapped"]),
-    ("verdict.difference.values.witness[]", &["swapped"]),
-    ("verdict.needs[].difference.values.witness[]", &["swapped"]),
-    // Two ranks of one device that both go without.
-    ("verdict.needs[].difference.values.place.ranks[]", &["plus one"]),
+    // Another rank or position that goes without, or differs for the same witness.
+    ("verdict.difference.rank", &["plus one"]),
+    ("verdict.difference.position", &["plus one"]),
+    ("verdict.needs[].difference.rank", &["plus one"]),
+    ("verdict.needs[].difference.position", &["plus one"]),
+    // Another witness of the same difference.
+    ("verdict.difference.witness[]", &["swapped"]),
+    ("verdict.difference.witness[].value", &["plus one", "minus one", "replaced"]),
+    ("verdict.needs[].difference.witness[]", &["swapped"]),
+    ("verdict.needs[].difference.witness[].value", &["plus one", "minus one", "replaced"]),
 ];
 
 #[test]

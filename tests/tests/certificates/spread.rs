@@ -366,6 +366,32 @@ const WHOLE_PLANS: &[(&str, &str)] = &[
             "#,
     ),
     (
+        "in place, its parts spelled out",
+        r#"
+            format = 1
+            group.ranks = 2
+            input.x = { dtype = "i32", count = 2 }
+            [[proposal.it.program]]
+            on = { rank = 0 }
+            step = [
+                { call = "alloc", recv = "t", dtype = "i32", count = 4 },
+                { call = "copy", send = "x", recv = "t[0..2]" },
+                { call = "all_gather", send = "t[0..2]", recv = "t[0..4]" },
+            ]
+            [[proposal.it.program]]
+            on = { rank = 1 }
+            step = [
+                { call = "alloc", recv = "t", dtype = "i32", count = 4 },
+                { call = "copy", send = "x", recv = "t[2..4]" },
+                { call = "all_gather", send = "t[2..4]", recv = "t[0..4]" },
+            ]
+            [[need]]
+            on = "every rank"
+            buffer = "t"
+            holds = "gather(x)"
+            "#,
+    ),
+    (
         "one need of two",
         r#"
             format = 1

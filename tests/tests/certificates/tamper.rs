@@ -15,8 +15,8 @@ pub(crate) struct Mutation {
 
 /// Words that may stand for each other under a key.
 const WORDS: &[(&str, &[&str])] = &[
-    ("op", &["sum", "prod", "max", "min", "avg", "premul"]),
-    ("how", &["sum", "prod", "max", "min"]),
+    ("op", &["sum", "prod", "max", "min", "avg"]),
+    ("fold", &["sum", "prod", "max", "min", "avg"]),
     (
         "call",
         &[
@@ -31,7 +31,9 @@ const WORDS: &[(&str, &[&str])] = &[
         ],
     ),
     ("dtype", &["i8", "u8", "i32", "u32", "i64", "u64", "f8e4m3", "f16", "bf16", "f32", "f64"]),
-    ("to", &["i8", "u8", "i32", "u32", "i64", "u64", "f8e5m2", "f16", "bf16", "f32", "f64"]),
+    ("cast", &["i8", "u8", "i32", "u32", "i64", "u64", "f8e5m2", "f16", "bf16", "f32", "f64"]),
+    ("fill", &["i32", "f32"]),
+    ("constant", &["i32", "f32"]),
     ("claim", &["satisfied", "not_satisfied", "same", "different"]),
     ("sense", &["exact", "unique", "bits_given_fold_order", "within_bound", "over_the_reals"]),
     ("attached", &["device", "rank"]),
@@ -43,8 +45,8 @@ const KEYS: &[&[&str]] = &[
     &["send", "recv"],
     &["mean", "divide"],
     &["scalar", "times"],
-    &["move", "fold"],
-    &["values", "nothing", "length", "type", "places"],
+    &["scale", "cast", "fold"],
+    &["all", "from", "part", "fill"],
     &["device", "rank"],
 ];
 
@@ -132,6 +134,7 @@ fn each(
                 Value::Object(changed)
             };
             out(at, "with an unknown key", with("unknown", 0.into()));
+            out(at, "as a list", map.values().cloned().collect());
             for (key, value) in map {
                 let inner = format!("{at}.{key}");
                 let mut removed = map.clone();

@@ -1,11 +1,12 @@
 //! The acts of a proposal as certificates write them, in the order in which they were
 //! carried out.
 //!
-//! Few kinds are enough: a collective with views, the two sides of a message, and on one
-//! rank *move* (positions and constants put one after the other: copy, slice,
-//! concatenation, padding, sharding), fold, scale and cast. The acts of a group do not
-//! touch what others of it do, so that any order of them is the one. What follows another time, in another group or on another rank,
-//! without anything between, is written once.
+//! Few kinds are enough: a collective, the two sides of a message, and what a rank does
+//! by itself: positions and constants are put one after the other (copy, slice,
+//! concatenation, padding, sharding) or folded, and may be scaled or cast. The acts of a
+//! group do not touch what others of it do, so that any order of them is the one. What
+//! follows another time, in another group or on another rank, without anything between,
+//! is written once.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -13,7 +14,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use rankwise_model::{Dtype, RankLayout, Reduction, Scalar};
+use rankwise_model::{Dtype, GroupSize, RankLayout, Reduction, Scalar};
 use rankwise_topology::{Partition, WorldRank};
 use serde_json::{Value, json};
 
@@ -137,15 +138,6 @@ fn collective(calls: &[&CollectiveStep], made: &Call) -> Result<Value, NoCertifi
     // What one of them leaves open is open, whatever the others name.
     let open = calls.iter().find(|call| call.reduction.is_none());
     let first = open.or(calls.first()).ok_or_else(lost)?;
-    let mut scalars: Vec<Value> = Vec::new();
-    if first.reduction == Some(Reduction::PreMulSum) {
-        let parsed = parse_scalars(*dtype, group.size(), &scalars_of(calls));
-        for scalar in parsed.map_err(|(found, _)| NoCertificate::not_expressed(found))? {
-            let number = exact(scalar)
-                .ok_or_else(|| NoCertificate::not_expressed("a scalar that is no number"))?;
-            scalars.push(number.to_string().into());
-        }
-    }
     let (mut send, mut recv) = (Vec::new(), Vec::new());
     for rank in layout.each() {
         let own = usize::try_from(rank.rank().index()).ok().and_then(|rank| calls.get(rank));
@@ -160,94 +152,91 @@ fn collective(calls: &[&CollectiveStep], made: &Call) -> Result<Value, NoCertifi
         "send": shared(send),
         "recv": shared(recv),
     });
-    put(&mut act, "op", first.reduction.map(|reduction| reduction.name().into()));
+    put(&mut act, "op", op(first.reduction, calls, *dtype, group.size())?);
     put(&mut act, "root", first.root.map(|root| root.index().into()));
-    put(&mut act, "scalars", (!scalars.is_empty()).then(|| scalars.into()));
     Ok(json!({ "collective": act }))
 }
 
-/// What one rank reads and writes: a buffer, and where in it, if not all of it.
-type View<'a> = Option<(&'a str, Option<u64>)>;
-
-/// What a rank of a call reads and writes; in place, as the layout says.
-fn views<'a>(call: &'a CollectiveStep, rank: &RankLayout) -> (View<'a>, View<'a>) {
-    let relation = rank.in_place().filter(|_| call.in_place());
-    let part = |operand: &Operand, at: Option<&Range<u64>>, whole: u64| {
-        let within = at.filter(|at| at.start > 0 || at.end != whole).map(|at| at.start);
-        match &operand.positions {
-            None => within,
-            Some(positions) => Some(positions.start.saturating_add(within.unwrap_or(0))),
-        }
-    };
-    let (input, output, length) = match &relation {
-        None => (None, None, 0),
-        Some(at) => (Some(&at.input), Some(&at.output), at.buffer_len),
-    };
-    let output = output.filter(|_| rank.has_output());
-    let sent = (call.send.buffer.as_str(), part(&call.send, input, length));
-    let received = (call.recv.buffer.as_str(), part(&call.recv, output, length));
-    let handed_in = rank.has_output() || call.elsewhere == Elsewhere::NotPromised;
-    (rank.has_input().then_some(sent), handed_in.then_some(received))
+/// The reduction of a call; a pre-multiplied sum with the scalar of each rank.
+fn op(
+    reduction: Option<Reduction>,
+    calls: &[&CollectiveStep],
+    dtype: Dtype,
+    ranks: GroupSize,
+) -> Result<Option<Value>, NoCertificate> {
+    let Some(reduction) = reduction else { return Ok(None) };
+    if reduction != Reduction::PreMulSum {
+        return Ok(Some(reduction.name().into()));
+    }
+    let mut scalars = Vec::new();
+    let parsed = parse_scalars(dtype, ranks, &scalars_of(calls));
+    for scalar in parsed.map_err(|(found, _)| NoCertificate::not_expressed(found))? {
+        let number = exact(scalar)
+            .ok_or_else(|| NoCertificate::not_expressed("a scalar that is no number"))?;
+        scalars.push(number.to_string());
+    }
+    Ok(Some(json!({ "premul": scalars })))
 }
 
-/// Views of all ranks: one for all where they are alike or step evenly.
-fn shared(views: Vec<View<'_>>) -> Value {
-    let written = |buffer: &str, at: Option<u64>, by: Option<u64>| {
-        let mut view = json!({ "buffer": buffer });
-        put(&mut view, "at", at.map(|at| at.to_string().into()));
-        put(&mut view, "by", by.map(|by| by.to_string().into()));
-        view
-    };
+/// What a rank of a call reads and writes. In place is what has one view for both: where
+/// the plan says so, or where it spells the parts out.
+fn views(call: &CollectiveStep, rank: &RankLayout) -> (Option<Value>, Option<Value>) {
+    let start = |operand: &Operand| operand.positions.as_ref().map_or(0, |at| at.start);
+    let one_buffer = call.send.buffer == call.recv.buffer && !call.in_place();
+    let base = rank.in_place().filter(|_| one_buffer).and_then(|relation| {
+        let base = start(&call.send).checked_sub(relation.input.start)?;
+        (start(&call.recv).checked_sub(relation.output.start) == Some(base)).then_some(base)
+    });
+    let spelled_out = base.map(|base| json!({ "from": [call.send.buffer, base.to_string()] }));
+    let of = |operand| spelled_out.clone().unwrap_or_else(|| view(operand));
+    let handed_in = rank.has_output() || call.elsewhere == Elsewhere::NotPromised;
+    (rank.has_input().then(|| of(&call.send)), handed_in.then(|| of(&call.recv)))
+}
+
+/// Views of all ranks: one for all where they are alike.
+fn shared(views: Vec<Option<Value>>) -> Value {
     // A rank that reads nothing does not mind what it would read.
     let mut given = views.iter().flatten();
     if let Some(first) = given.next()
         && given.all(|view| view == first)
     {
-        return json!([written(first.0, first.1, None)]);
+        return json!([first]);
     }
-    if let (Some(Some((buffer, Some(0)))), Some(Some((_, Some(by))))) =
-        (views.first(), views.get(1))
-    {
-        let even =
-            (0_u64..).zip(&views).all(|(rank, view)| *view == Some((buffer, by.checked_mul(rank))));
-        if even {
-            return json!([written(buffer, Some(0), Some(*by))]);
-        }
-    }
-    let each = views.into_iter();
-    each.map(|view| view.map_or(Value::Null, |(buffer, at)| written(buffer, at, None))).collect()
+    views.into()
 }
 
 fn message(plan: &Plan, sent: &MessageStep, rank: WorldRank) -> Result<Value, NoCertificate> {
     let peer = sent.over.locate(rank).and_then(|(group, _)| group.world_rank(sent.peer));
     let lost = || NoCertificate::not_expressed("a message to nobody");
     let peer = peer.filter(|peer| peer.index() < plan.world.get()).ok_or_else(lost)?;
-    let positions = sent.buffer.positions.as_ref();
-    let count = sent.count.or(positions.map(|at| at.end.saturating_sub(at.start)));
-    let mut act = json!({
-        "rank": rank.index(),
-        "peer": peer.index(),
-        "buffer": target(&sent.buffer),
-    });
-    put(&mut act, "count", count.map(|count| count.to_string().into()));
+    let mut act = json!({ "rank": rank.index(), "peer": peer.index() });
     Ok(match sent.direction {
-        Direction::Send => json!({ "send": act }),
-        Direction::Recv => json!({ "recv": act }),
+        Direction::Send => {
+            put(&mut act, "from", Some(source(&sent.buffer)));
+            json!({ "send": act })
+        }
+        Direction::Recv => {
+            let positions = sent.buffer.positions.as_ref();
+            let count = sent.count.or(positions.map(|at| at.end.saturating_sub(at.start)));
+            put(&mut act, "count", count.map(|count| count.to_string().into()));
+            put(&mut act, "to", Some(view(&sent.buffer)));
+            json!({ "recv": act })
+        }
     })
 }
 
-/// What is written.
-fn target(operand: &Operand) -> Value {
-    let mut view = json!({ "buffer": operand.buffer });
-    let start = operand.positions.as_ref().map(|positions| positions.start.to_string().into());
-    put(&mut view, "at", start);
-    view
+/// What is written, or what a call reads.
+fn view(operand: &Operand) -> Value {
+    match &operand.positions {
+        None => json!({ "all": operand.buffer }),
+        Some(positions) => json!({ "from": [operand.buffer, positions.start.to_string()] }),
+    }
 }
 
 /// What is read: all of an operand.
 fn source(operand: &Operand) -> Value {
     match &operand.positions {
-        None => json!({ "buffer": operand.buffer }),
+        None => json!({ "all": operand.buffer }),
         Some(positions) => part(operand, 0..positions.end.saturating_sub(positions.start)),
     }
 }
@@ -257,20 +246,20 @@ fn part(operand: &Operand, positions: Range<u64>) -> Value {
     let start = operand.positions.as_ref().map_or(0, |whole| whole.start);
     let at = start.saturating_add(positions.start).to_string();
     let count = positions.end.saturating_sub(positions.start).to_string();
-    json!({ "buffer": operand.buffer, "at": at, "count": count })
+    json!({ "part": [operand.buffer, at, count] })
 }
 
 /// So many positions of one value, or of which nothing is promised.
 fn constant(dtype: Dtype, count: u64, value: Option<&str>) -> Result<Value, NoCertificate> {
-    let mut source = json!({ "dtype": dtype.name(), "count": count.to_string() });
+    let mut written = Value::Null;
     if let Some(text) = value {
         let literal = Scalar::parse(dtype, text).ok();
         let number = literal.and_then(|literal| exact(literal.scalar)).ok_or_else(|| {
             NoCertificate::not_expressed(format!("the constant {text}, which is no number"))
         })?;
-        put(&mut source, "value", Some(number.to_string().into()));
+        written = number.to_string().into();
     }
-    Ok(source)
+    Ok(json!({ "fill": [dtype.name(), count.to_string(), written] }))
 }
 
 /// A local act as it was carried out.
@@ -283,39 +272,39 @@ struct Made {
 
 fn local(step: &LocalStep, made: Made) -> Result<Value, NoCertificate> {
     let Made { rank, dtype, read } = made;
-    let to = target(&step.recv);
+    let to = view(&step.recv);
     let all = |from: &[Operand]| -> Vec<Value> { from.iter().map(source).collect() };
     let cut = |sharding: &Sharding, over: &Partition| {
         let (group, own) = over.locate(rank)?;
         let cut = Cut::new(sharding, Tensor::new(sharding, read).ok()?, group.size()).ok()?;
         Some((cut, own))
     };
-    let moved = |from: Vec<Value>| json!({ "move": { "from": from, "to": to } });
+    let made =
+        |act: Value, from: Vec<Value>| json!({ "local": { "act": act, "from": from, "to": to } });
+    let joined = |from: Vec<Value>| made("join".into(), from);
     Ok(match &step.act {
-        LocalAct::Copy { from } => moved(Vec::from([source(from)])),
-        LocalAct::Slice { from, positions } => moved(Vec::from([part(from, positions.clone())])),
-        LocalAct::Concat { from } => moved(all(from)),
+        LocalAct::Copy { from } => joined(Vec::from([source(from)])),
+        LocalAct::Slice { from, positions } => joined(Vec::from([part(from, positions.clone())])),
+        LocalAct::Concat { from } => joined(all(from)),
         LocalAct::Fold { from, reduction } => {
-            let mut act = json!({ "from": all(from), "to": to });
-            put(&mut act, "op", reduction.map(|reduction| reduction.name().into()));
-            json!({ "fold": act })
+            made(json!({ "fold": reduction.map(Reduction::name) }), all(from))
         }
         LocalAct::Scale { from, by } => {
             let by = factor(by).ok_or_else(|| {
                 NoCertificate::not_expressed(format!("the factor {}/{}", by.0, by.1))
             })?;
-            json!({ "scale": { "by": by.to_string(), "from": source(from), "to": to } })
+            made(json!({ "scale": by.to_string() }), all(core::slice::from_ref(from)))
         }
         LocalAct::Cast { from, to: dtype } => {
-            json!({ "cast": { "dtype": dtype.name(), "from": source(from), "to": to } })
+            made(json!({ "cast": dtype.name() }), all(core::slice::from_ref(from)))
         }
-        LocalAct::Alloc { count, .. } => moved(Vec::from([constant(dtype, *count, None)?])),
+        LocalAct::Alloc { count, .. } => joined(Vec::from([constant(dtype, *count, None)?])),
         LocalAct::Fill { value, count, .. } => {
-            moved(Vec::from([constant(dtype, *count, Some(value))?]))
+            joined(Vec::from([constant(dtype, *count, Some(value))?]))
         }
         LocalAct::Pad { from, count, value } => {
             let more = count.saturating_sub(read);
-            moved(Vec::from([source(from), constant(dtype, more, Some(value))?]))
+            joined(Vec::from([source(from), constant(dtype, more, Some(value))?]))
         }
         LocalAct::Shard { from, sharding, over, .. } => {
             let (cut, own) = cut(sharding, over).ok_or_else(lost)?;
@@ -329,14 +318,14 @@ fn local(step: &LocalStep, made: Made) -> Result<Value, NoCertificate> {
             });
             let pieces: Vec<Value> = pieces.collect::<Result<_, _>>()?;
             let nothing = if pieces.is_empty() { Some(constant(dtype, 0, None)?) } else { None };
-            moved(pieces.into_iter().chain(nothing).collect())
+            joined(pieces.into_iter().chain(nothing).collect())
         }
         LocalAct::Unshard { from, sharding, over, .. } => {
             let (cut, _) = cut(sharding, over).ok_or_else(lost)?;
             let pieces: Vec<Value> =
                 cut.whole_pieces().map(|positions| part(from, positions)).collect();
             let nothing = if pieces.is_empty() { Some(constant(dtype, 0, None)?) } else { None };
-            moved(pieces.into_iter().chain(nothing).collect())
+            joined(pieces.into_iter().chain(nothing).collect())
         }
     })
 }

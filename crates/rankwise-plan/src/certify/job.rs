@@ -1,4 +1,4 @@
-//! The job of a certificate: sides, needs, and what equal states hold.
+//! The job of a certificate: sides and needs.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -12,8 +12,7 @@ use serde_json::{Value, json};
 
 use super::acts::Acts;
 use super::values::Values;
-use super::{Leaves, NoCertificate, put};
-use crate::compare::pairs;
+use super::{NoCertificate, put};
 use crate::error::PlanError;
 use crate::evaluate::Evaluation;
 use crate::memory::ranks;
@@ -51,7 +50,7 @@ pub(super) fn side(
         written
     });
     let renamed = proposal.renames.iter();
-    let renamed = renamed.map(|(own, public)| json!({ "own": own, "public": public }));
+    let renamed = renamed.map(|(own, public)| json!([own, public]));
     let acts = Acts::of(plan, proposal, evaluation)?;
     let mut side = json!({
         "ranks": plan.world.get(),
@@ -121,31 +120,6 @@ impl Needed {
         put(&mut need, "positions", positions);
         Ok(need)
     }
-}
-
-/// What equal states hold, on the surface.
-pub(super) fn state(
-    sides: &[Leaves<'_>; 2],
-    surface: &[String],
-    values: &mut Values<'_>,
-) -> Result<Value, NoCertificate> {
-    let [left, right] = sides;
-    let mut written = Vec::new();
-    for buffer in surface {
-        let mut shared: Shared<'_> = Shared::default();
-        let nothing = Vector::empty(rankwise_model::Dtype::U8);
-        for [one, other] in pairs(left.plan, right.plan).unwrap_or_default() {
-            let held = [(left, one), (right, other)]
-                .map(|(side, rank)| side.proposal.held(&side.evaluation.after, rank, buffer));
-            let held = held.into_iter().flatten().next().map_or(&nothing, AsRef::as_ref);
-            shared.add(one, held, values)?;
-        }
-        let held = shared.values.into_iter();
-        written.extend(
-            held.map(|held| json!({ "buffer": buffer, "ranks": held.ranks, "runs": held.runs })),
-        );
-    }
-    Ok(written.into())
 }
 
 /// Vectors of several ranks, those that are written alike once.

@@ -10,7 +10,8 @@ use sha2::{Digest as _, Sha256};
 /// What is not longer than this stands on one line.
 const WIDTH: usize = 100;
 
-/// The digest of what is not yet sealed: `sha256:` and 64 digits, over its one text.
+/// The digest of what is not yet sealed, whose digest is empty: `sha256:` and 64 digits,
+/// over its text without blanks.
 pub(super) fn digest(value: &Value) -> String {
     let mut digest = String::from("sha256:");
     for byte in Sha256::digest(one_line(value).as_bytes()) {

@@ -14,9 +14,8 @@ use crate::vector::{Content, Vector};
 
 /// The terms written so far.
 pub(super) struct Values<'a> {
-    pub(super) terms: &'a Terms,
+    terms: &'a Terms,
     numbers: BTreeMap<TermId, u32>,
-    /// Those that have not been taken yet.
     written: Vec<Value>,
 }
 
@@ -25,13 +24,13 @@ impl<'a> Values<'a> {
         Self { terms, numbers: BTreeMap::new(), written: Vec::new() }
     }
 
-    /// The terms written since the last time. Numbers go on.
-    pub(super) fn take(&mut self) -> Value {
-        core::mem::take(&mut self.written).into()
+    /// All terms that were written, by number.
+    pub(super) fn written(self) -> Value {
+        self.written.into()
     }
 
     /// A term where it is placed: its number and where it starts to read.
-    pub(super) fn placed(&mut self, placed: Placed) -> Result<Value, NoCertificate> {
+    fn placed(&mut self, placed: Placed) -> Result<Value, NoCertificate> {
         let number = self.number(placed.term)?;
         Ok(json!([number, placed.at.to_string()]))
     }
@@ -41,7 +40,8 @@ impl<'a> Values<'a> {
         let mut runs = Vec::new();
         for run in vector.runs() {
             let content = match run.content {
-                Content::Gap(_) => Value::Null,
+                // A need states a value for every position.
+                Content::Gap(_) => return Err(NoCertificate::not_expressed("a need of nothing")),
                 Content::Term(placed) => self.placed(placed)?,
             };
             let count = run.positions.end.saturating_sub(run.positions.start);
@@ -60,40 +60,37 @@ impl<'a> Values<'a> {
         let written = match terms.get(id).ok_or_else(lost)? {
             Term::Atom { input, origin } => {
                 let name = &terms.identity(*input).ok_or_else(lost)?.name;
-                json!({ "input": { "name": name, "of": self::origin(origin) } })
+                json!({ "input": [name, self::origin(origin)] })
             }
             Term::Combined { how, parts } => {
                 let parts: Result<Vec<Value>, _> =
                     parts.iter().map(|part| self.placed(*part)).collect();
-                json!({ "fold": { "how": fold(*how), "parts": parts? } })
+                json!({ "fold": [fold(*how), parts?] })
             }
             Term::Scaled { term, by } => {
                 let of = self.number(*term)?;
                 match by {
-                    Factor::Reciprocal(ranks) => {
-                        json!({ "mean": { "of": of, "ranks": ranks.get() } })
-                    }
+                    Factor::Reciprocal(ranks) => json!({ "mean": [of, ranks.get()] }),
                     Factor::Scalar(scalar) => {
                         let number = exact(*scalar).ok_or_else(|| {
                             NoCertificate::not_expressed("a product with an infinity or a NaN")
                         })?;
-                        json!({ "scalar": { "of": of, "by": number.to_string() } })
+                        json!({ "scalar": [of, number.to_string()] })
                     }
-                    Factor::Constant(by) => json!({ "times": { "of": of, "by": by.to_string() } }),
+                    Factor::Constant(by) => json!({ "times": [of, by.to_string()] }),
                 }
             }
             Term::Divided { term, by } => {
-                json!({ "divide": { "of": self.number(*term)?, "ranks": by.get() } })
+                json!({ "divide": [self.number(*term)?, by.get()] })
             }
             Term::Cast { term, to } => {
-                json!({ "cast": { "of": self.number(*term)?, "to": to.name() } })
+                json!({ "cast": [self.number(*term)?, to.name()] })
             }
             Term::Constant { value, .. } => {
                 let number = exact(*value).ok_or_else(|| {
                     NoCertificate::not_expressed("a constant that is an infinity or a NaN")
                 })?;
-                let dtype = value.dtype().name();
-                json!({ "constant": { "dtype": dtype, "value": number.to_string() } })
+                json!({ "constant": [value.dtype().name(), number.to_string()] })
             }
             Term::Unnamed { .. } => {
                 return Err(NoCertificate::not_expressed("a reduction that has no name"));

@@ -214,16 +214,10 @@ fn places(left: &Plan, right: &Plan) -> Result<Vec<Pair>, Mismatch> {
     }
 }
 
-/// The ranks of both plans that are one place each; `None` where the places differ.
-pub(crate) fn pairs(left: &Plan, right: &Plan) -> Option<Vec<[WorldRank; 2]>> {
-    let pairs = places(left, right).ok()?;
-    Some(pairs.into_iter().map(|pair| pair.ranks).collect())
-}
-
 /// By device, and by how many ranks before it are on the same device: the rank.
-pub(crate) type Places = BTreeMap<(String, usize), WorldRank>;
+type Places = BTreeMap<(String, usize), WorldRank>;
 
-pub(crate) fn places_of(plan: &Plan) -> Places {
+fn places_of(plan: &Plan) -> Places {
     let mut places = BTreeMap::new();
     let mut before: BTreeMap<String, usize> = BTreeMap::new();
     for rank in ranks(plan.world) {
