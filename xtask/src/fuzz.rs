@@ -115,8 +115,9 @@ fn run_target(
         .arg(format!("-artifact_prefix={}/", crashes.display()))
         // Words are compared whole, which leaves no trail of single bytes to follow.
         .arg(format!("-dict=fuzz/dictionaries/{target}.dict"))
-        // An input that takes this long is a fault of its own.
-        .args(["-timeout=10", "-rss_limit_mb=2048", "-max_len=4096", "-print_final_stats=1"])
+        // An input that takes this long is a fault of its own. It is the clock's time, so
+        // that a machine that others keep busy needs more of it than the input does.
+        .args(["-timeout=60", "-rss_limit_mb=2048", "-max_len=4096", "-print_final_stats=1"])
         .arg(&found)
         .arg(format!("fuzz/corpus/{target}"));
     println!("$ {}", cargo::shown(&command));
