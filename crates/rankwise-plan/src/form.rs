@@ -7,6 +7,7 @@
 //!   merge with nothing: they are compared as they stand.
 
 mod multiples;
+mod sums;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -19,6 +20,7 @@ use rankwise_account::division::padding_value;
 use rankwise_model::{Combine, Dtype, DtypeClass, Scalar};
 
 use crate::term::{Factor, InputId, Origin, Placed, Term, TermId};
+use multiples::Kind;
 pub use multiples::Multiples;
 
 /// A normal form of one [`Forms`].
@@ -111,6 +113,13 @@ pub struct Forms {
     unknown: Vec<bool>,
     /// By form: whether it reads no input.
     constant: Vec<bool>,
+    /// The lists of several forms that parts of sums are, each with its number and whether
+    /// an unnamed reduction is in it.
+    lists: BTreeMap<Arc<[FormId]>, (u32, bool)>,
+    /// How many forms there are in these lists together.
+    listed: usize,
+    /// The factor that was asked for last, and its value: a fold has one for all.
+    last_factor: Option<(Factor, Arc<Multiplicity>)>,
 }
 
 impl Forms {
@@ -128,6 +137,11 @@ impl Forms {
     /// Whether the form depends on a reduction that was not named.
     pub fn is_unknown(&self, id: FormId) -> bool {
         self.unknown.get(id.index()).copied().unwrap_or(true)
+    }
+
+    /// How many forms stand in lists of the parts of sums: what those cost.
+    pub(crate) const fn listed(&self) -> usize {
+        self.listed
     }
 
     /// Records the form of the next term; its parts have been recorded before.
@@ -162,127 +176,9 @@ impl Forms {
         let dtype = value.dtype();
         let one = self.store(Form::One(dtype), dtype);
         match exact(value) {
-            Some(times) => self.sum_of_alike(dtype, alloc::vec![one], times),
+            Some(times) => self.multiple(dtype, one, &Arc::new(times)),
             None => self.store(Form::Times { form: one.form, by: value }, dtype),
         }
-    }
-
-    fn sum(&mut self, dtype: Dtype, parts: &[Placed]) -> PlacedForm {
-        if let Some((parts, times)) = self.alike(parts) {
-            return self.sum_of_alike(dtype, parts, times);
-        }
-        let mut total = BTreeMap::new();
-        for part in parts.iter().filter_map(|part| self.of(*part)) {
-            self.add_multiple(&mut total, part, &Multiplicity::one());
-        }
-        self.sum_of(dtype, total)
-    }
-
-    /// What a sum of these consists of, in order, where all of it counts alike and
-    /// nothing comes twice.
-    fn alike(&self, parts: &[Placed]) -> Option<(Vec<PlacedForm>, Multiplicity)> {
-        let one = Multiplicity::one();
-        let mut agreed: Option<&Multiplicity> = None;
-        let mut all = Vec::with_capacity(parts.len());
-        for part in parts.iter().filter_map(|part| self.of(*part)) {
-            let times = match self.get(part.form) {
-                Some(Form::Sum { parts, .. }) => {
-                    let inner = parts.parts().iter();
-                    all.extend(inner.map(|inner| self.shifted(*inner, part.at)));
-                    parts.all_alike()?
-                }
-                _ => {
-                    all.push(part);
-                    &one
-                }
-            };
-            if **agreed.get_or_insert(times) != *times {
-                return None;
-            }
-        }
-        let times = agreed?.clone();
-        all.sort_unstable();
-        all.is_sorted_by(|one, next| one < next).then_some((all, times))
-    }
-
-    /// `times · part`.
-    fn multiple(&mut self, dtype: Dtype, part: PlacedForm, times: &Multiplicity) -> PlacedForm {
-        let alike = match self.get(part.form) {
-            Some(Form::Sum { parts, .. }) => parts.all_alike().map(|inner| {
-                let shifted = parts.parts().iter().map(|inner| self.shifted(*inner, part.at));
-                (shifted.collect(), inner * times)
-            }),
-            _ => Some((alloc::vec![part], times.clone())),
-        };
-        if let Some((parts, times)) = alike {
-            return self.sum_of_alike(dtype, parts, times);
-        }
-        let mut total = BTreeMap::new();
-        self.add_multiple(&mut total, part, times);
-        self.sum_of(dtype, total)
-    }
-
-    /// Adds `times · part` to a sum, dissolving sums in it.
-    fn add_multiple(
-        &self,
-        total: &mut BTreeMap<PlacedForm, Multiplicity>,
-        part: PlacedForm,
-        times: &Multiplicity,
-    ) {
-        let mut add = |part: PlacedForm, times: Multiplicity| {
-            let sum = total.entry(part).or_insert_with(Multiplicity::zero);
-            *sum = &*sum + times;
-        };
-        match self.get(part.form) {
-            Some(Form::Sum { parts, .. }) => {
-                for (inner, multiplicity) in parts.iter() {
-                    add(self.shifted(*inner, part.at), multiplicity * times);
-                }
-            }
-            _ => add(part, times.clone()),
-        }
-    }
-
-    /// Parts in order, each once, of which each counts `times`.
-    fn sum_of_alike(
-        &mut self,
-        dtype: Dtype,
-        mut parts: Vec<PlacedForm>,
-        times: Multiplicity,
-    ) -> PlacedForm {
-        let times = within(dtype, times);
-        if times.is_zero() {
-            parts.clear();
-        }
-        if let [only] = parts.as_slice()
-            && times.is_one()
-        {
-            return *only;
-        }
-        let base = self.base(parts.iter());
-        // One form's places stay in order, whatever is taken from all of them.
-        for part in &mut parts {
-            *part = before(*part, base);
-        }
-        let stored = self.store(Form::Sum { dtype, parts: Multiples::alike(parts, times) }, dtype);
-        self.shifted(stored, base)
-    }
-
-    fn sum_of(&mut self, dtype: Dtype, total: BTreeMap<PlacedForm, Multiplicity>) -> PlacedForm {
-        let parts: BTreeMap<_, _> = total
-            .into_iter()
-            .map(|(part, multiplicity)| (part, within(dtype, multiplicity)))
-            .filter(|(_, multiplicity)| !multiplicity.is_zero())
-            .collect();
-        if let (1, Some((part, multiplicity))) = (parts.len(), parts.first_key_value())
-            && multiplicity.is_one()
-        {
-            return *part;
-        }
-        let base = self.base(parts.keys());
-        let parts = parts.into_iter().map(|(part, times)| (before(part, base), times)).collect();
-        let stored = self.store(Form::Sum { dtype, parts }, dtype);
-        self.shifted(stored, base)
     }
 
     fn product(&mut self, dtype: Dtype, parts: &[Placed]) -> PlacedForm {
@@ -291,10 +187,12 @@ impl Forms {
         for part in parts.iter().filter_map(|part| self.of(*part)) {
             // A multiple is its constant times what is multiplied; zero stays zero.
             let (times, part) = match self.get(part.form) {
-                Some(Form::Sum { parts, .. }) => match (parts.parts(), parts.all_alike()) {
-                    ([], _) => (Multiplicity::zero(), None),
-                    ([only], Some(times)) => (times.clone(), Some(self.shifted(*only, part.at))),
-                    _ => (Multiplicity::one(), Some(part)),
+                Some(Form::Sum { parts, .. }) => match parts.only() {
+                    _ if parts.is_empty() => (Multiplicity::zero(), None),
+                    Some((only, times)) => {
+                        (Multiplicity::clone(times), Some(self.shifted(only, part.at)))
+                    }
+                    None => (Multiplicity::one(), Some(part)),
                 },
                 _ => (Multiplicity::one(), Some(part)),
             };
@@ -326,7 +224,7 @@ impl Forms {
         if constant.is_one() {
             return product;
         }
-        self.multiple(dtype, product, &constant)
+        self.multiple(dtype, product, &Arc::new(constant))
     }
 
     fn extreme(&mut self, dtype: Dtype, how: Combine, parts: &[Placed]) -> PlacedForm {
@@ -370,7 +268,7 @@ impl Forms {
 
     fn scaled(&mut self, dtype: Dtype, term: TermId, by: &Factor) -> PlacedForm {
         let part = self.of(Placed { term, at: 0 });
-        match (part, value_of(by)) {
+        match (part, self.value_of(by)) {
             (Some(part), Some(times)) => self.multiple(dtype, part, &times),
             (Some(part), None) => match by {
                 Factor::Scalar(by) => {
@@ -382,6 +280,22 @@ impl Forms {
             },
             (None, _) => self.store(Form::Unnamed { place: u64::MAX, parts: Vec::new() }, dtype),
         }
+    }
+
+    /// The exact value of a factor; `None` for NaN and the infinities.
+    fn value_of(&mut self, factor: &Factor) -> Option<Arc<Multiplicity>> {
+        if let Some((last, value)) = &self.last_factor
+            && last == factor
+        {
+            return Some(Arc::clone(value));
+        }
+        let value = Arc::new(match factor {
+            Factor::Reciprocal(ranks) => BigRational::new(BigInt::one(), ranks.get().into()),
+            Factor::Constant(ratio) => ratio.clone(),
+            Factor::Scalar(scalar) => exact(*scalar)?,
+        });
+        self.last_factor = Some((factor.clone(), Arc::clone(&value)));
+        Some(value)
     }
 
     fn wrapped(
@@ -432,14 +346,18 @@ impl Forms {
     }
 
     fn push(&mut self, form: Arc<Form>, dtype: Dtype) -> PlacedForm {
-        let mut parts = form.parts();
-        let unknown = matches!(*form, Form::Unnamed { .. })
-            || parts.clone().any(|part| self.is_unknown(part));
-        let constant = match *form {
-            Form::Atom { .. } | Form::Unnamed { .. } => false,
-            _ => parts.all(|part| self.is_constant(part)),
+        let (unknown, constant) = match &*form {
+            Form::Atom { .. } => (false, false),
+            Form::Unnamed { .. } => (true, false),
+            Form::Sum { parts, .. } => (
+                self.are_unknown(parts),
+                parts.alike().iter().all(|alike| alike.kind == Kind::Constant),
+            ),
+            other => (
+                other.parts().any(|part| self.is_unknown(part)),
+                other.parts().all(|part| self.is_constant(part)),
+            ),
         };
-        drop(parts);
         let id = FormId(u32::try_from(self.forms.len()).unwrap_or(u32::MAX));
         self.forms.push(form);
         self.dtypes.push(dtype);
@@ -468,11 +386,10 @@ impl Form {
                 (None, None, None, None, Some(*form))
             }
         };
-        let sum = sum.into_iter().flat_map(Multiples::parts);
+        let sum = sum.into_iter().flat_map(Multiples::iter).map(|(part, _)| part.form);
         let prod = prod.into_iter().flat_map(BTreeMap::keys);
-        let placed = sum.chain(prod).chain(set.into_iter().flatten());
-        let placed = placed.chain(list.into_iter().flatten());
-        placed.map(|part| part.form).chain(one)
+        let placed = prod.chain(set.into_iter().flatten()).chain(list.into_iter().flatten());
+        sum.chain(placed.map(|part| part.form)).chain(one)
     }
 }
 
@@ -520,15 +437,6 @@ pub(crate) fn within(dtype: Dtype, multiplicity: Multiplicity) -> Multiplicity {
             Multiplicity::from_integer((remainder + &modulus) % modulus)
         }
         _ => multiplicity,
-    }
-}
-
-/// The exact value of a factor; `None` for NaN and the infinities.
-fn value_of(factor: &Factor) -> Option<BigRational> {
-    match factor {
-        Factor::Reciprocal(ranks) => Some(BigRational::new(BigInt::one(), ranks.get().into())),
-        Factor::Constant(ratio) => Some(ratio.clone()),
-        Factor::Scalar(scalar) => exact(*scalar),
     }
 }
 

@@ -34,8 +34,9 @@ pub const NAME_CHARACTERS: usize = 256;
 /// recursion and the size of multiplicities.
 pub const TERM_DEPTH: u32 = 512;
 
-/// The most runs of buffers and parts of folds in one evaluation or comparison: 2^24.
-/// It bounds memory: unequal blocks from `n` ranks to `n` are `n²` runs.
+/// The most runs of buffers and parts of folds in one evaluation or comparison: 2^24; and
+/// as many parts in the distinct lists of what its sums add up. It bounds memory: unequal
+/// blocks from `n` ranks to `n` are `n²` runs.
 pub const PIECES: u64 = 1 << 24;
 
 /// The most steps times ranks of one proposal: 2^26. Each rank of each step is

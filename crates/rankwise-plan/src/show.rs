@@ -99,14 +99,14 @@ impl Terms {
         match self.forms().get(form) {
             None => "(a term of another evaluation)".to_string(),
             Some(Form::Atom { input, origin }) => self.show_atom(*input, origin, at, count),
-            Some(Form::Sum { parts, .. }) if parts.parts().is_empty() => "0".to_string(),
+            Some(Form::Sum { parts, .. }) if parts.is_empty() => "0".to_string(),
             Some(Form::One(_)) => "1".to_string(),
             Some(Form::Sum { parts, dtype }) => {
-                let parts: Vec<_> = parts.iter().collect();
+                let parts = parts.in_order();
                 joined(parts.into_iter(), " + ", |(inner, times)| {
                     match (self.forms().get(inner.form), nearest(*dtype, times)) {
                         (Some(Form::One(_)), Some(constant)) => constant.to_string(),
-                        _ => multiple(times, &part(inner)),
+                        _ => multiple(times, &part(&inner)),
                     }
                 })
             }

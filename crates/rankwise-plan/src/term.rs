@@ -343,7 +343,8 @@ impl Terms {
     pub(crate) fn spend(&mut self, pieces: usize) -> bool {
         let pieces = u64::try_from(pieces).unwrap_or(u64::MAX);
         self.pieces = self.pieces.saturating_add(pieces);
-        self.pieces <= PIECES
+        let listed = u64::try_from(self.forms.listed()).unwrap_or(u64::MAX);
+        self.pieces <= PIECES && listed <= PIECES
     }
 
     fn wrapped(

@@ -95,7 +95,7 @@ fn is_flat(terms: &Terms, placed: PlacedForm) -> bool {
     match forms.get(placed.form) {
         Some(Form::Atom { .. } | Form::One(_)) => true,
         Some(Form::Sum { parts, .. }) => {
-            parts.parts().iter().all(|part| is_atom(part) || is_one(part))
+            parts.iter().all(|(part, _)| is_atom(&part) || is_one(&part))
         }
         // One alone differs from what it is of by an infinity at most, and none is drawn.
         Some(Form::Extreme { parts, .. }) => parts.len() > 1 && parts.iter().all(is_atom),
@@ -164,7 +164,7 @@ impl Draw<'_> {
             Form::Sum { dtype, parts } => {
                 let mut total = BigRational::zero();
                 for (part, times) in parts.iter() {
-                    total += self.value(shifted(part))?.value * times;
+                    total += self.value(shifted(&part))?.value * times;
                 }
                 Some(Typed::of(*dtype, total))
             }

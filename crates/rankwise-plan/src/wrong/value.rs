@@ -302,7 +302,7 @@ impl Differ<'_> {
         match forms.get(placed.form) {
             Some(Form::Sum { parts, .. }) => Parts {
                 how: Combine::Sum,
-                parts: parts.iter().map(|(part, times)| (shift(part), times.clone())).collect(),
+                parts: parts.iter().map(|(part, times)| (shift(&part), times.clone())).collect(),
             },
             Some(Form::Prod(parts)) => Parts {
                 how: Combine::Prod,
