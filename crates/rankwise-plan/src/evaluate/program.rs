@@ -12,7 +12,7 @@ use super::calls::{Calls, Member};
 use super::{At, Machine, sizes};
 use crate::error::{Fault, PlanError};
 use crate::memory::{Memory, ranks};
-use crate::plan::{Act, Direction, Enqueued};
+use crate::plan::{Act, Direction, Enqueued, Plan, Proposal};
 use crate::program::{Moved, Sizes, lower};
 use crate::term::Terms;
 use crate::vector::{Content, Gap, Vector};
@@ -24,14 +24,16 @@ impl<'a> Machine<'a> {
         let findings = check(&lower(self.plan, self.proposal, &mut sizes)?);
         // Without a report everything completes, each read after its write.
         let is_clean = findings.reports.is_empty();
+        // Then nobody asks for sizes any more, and they are given up: they are large.
+        let sizes = (!is_clean).then_some(sizes);
         // Read before it is written, in an order that nothing settles: nothing is known.
-        for (buffer, ranks) in sizes.first.iter().filter(|_| !is_clean) {
+        for (buffer, ranks) in sizes.iter().flat_map(|sizes| &sizes.first) {
             for (rank, (dtype, count, step)) in ranks {
                 let gap = Content::Gap(Gap::NeverRan { step: *step });
                 self.memory.put(*rank, buffer, Arc::new(Vector::of(*dtype, *count, gap)));
             }
         }
-        let mut done = Done::default();
+        let mut done = Done::of(self.plan, self.proposal);
         for places in findings.completions.iter() {
             let places: Vec<Place> = places.collect();
             match self.complete(&places, &mut done) {
@@ -44,8 +46,8 @@ impl<'a> Machine<'a> {
                 Err(_) => {}
             }
         }
-        if !is_clean {
-            self.leave_gaps(&sizes, &mut done);
+        if let Some(sizes) = &sizes {
+            self.leave_gaps(sizes, &mut done);
         }
         Ok(findings)
     }
@@ -60,7 +62,7 @@ impl<'a> Machine<'a> {
 
     /// Carries out one operation: a collective's calls, both sides of a message, or one
     /// local act.
-    fn complete(&mut self, places: &[Place], done: &mut Done) -> Result<(), PlanError> {
+    fn complete(&mut self, places: &[Place], done: &mut Done<'a>) -> Result<(), PlanError> {
         let mut members: Vec<(WorldRank, Member<'a>)> = Vec::new();
         let mut recvs = Vec::new();
         for place in places {
@@ -96,8 +98,8 @@ impl<'a> Machine<'a> {
 
     /// The step at a place of the lowered program, of a group the part. What a group makes
     /// anew is made before its first part.
-    fn at(&mut self, place: Place, done: &mut Done) -> Result<Option<At<'a>>, PlanError> {
-        let Some(at) = self.step_at(place) else { return Ok(None) };
+    fn at(&mut self, place: Place, done: &mut Done<'a>) -> Result<Option<At<'a>>, PlanError> {
+        let Some(at) = self.step_at(place, done) else { return Ok(None) };
         if !matches!(at.step.act, Act::Group(_)) {
             return Ok(Some(at));
         }
@@ -107,9 +109,9 @@ impl<'a> Machine<'a> {
         Ok(part)
     }
 
-    fn step_at(&self, place: Place) -> Option<At<'a>> {
-        let program = self.plan.program_of(self.proposal, place.rank)?;
-        match program.acts.get(usize::try_from(place.step).ok()?)? {
+    fn step_at(&self, place: Place, done: &Done<'a>) -> Option<At<'a>> {
+        let acts = done.programs.get(usize::try_from(place.rank.index()).ok()?)?;
+        match acts.get(usize::try_from(place.step).ok()?)? {
             Enqueued::Step { step, .. } => At::of(self.proposal, *step),
             Enqueued::Wait { .. } | Enqueued::Fence { .. } => None,
         }
@@ -120,7 +122,7 @@ impl<'a> Machine<'a> {
         &mut self,
         at: At<'a>,
         place: Place,
-        done: &mut Done,
+        done: &mut Done<'a>,
     ) -> Result<Arc<[usize]>, PlanError> {
         let key = (place.rank, place.step);
         if let Some(parts) = done.parts.get(&key) {
@@ -138,13 +140,13 @@ impl<'a> Machine<'a> {
     }
 
     /// Of what never completed, nothing is known that it would have written.
-    fn leave_gaps(&mut self, sizes: &Sizes, done: &mut Done) {
+    fn leave_gaps(&mut self, sizes: &Sizes, done: &mut Done<'a>) {
         for rank in ranks(self.plan.world) {
             let Some(program) = self.plan.program_of(self.proposal, rank) else { continue };
             for index in 0..program.acts.len() {
                 let step = u64::try_from(index).unwrap_or(u64::MAX);
                 let place = Place { rank, step, within: None };
-                let Some(at) = self.step_at(place) else { continue };
+                let Some(at) = self.step_at(place, done) else { continue };
                 let moved = sizes.moved.get(&(rank, index)).map(Vec::as_slice).unwrap_or_default();
                 let is_group = matches!(at.step.act, Act::Group(_));
                 // What a group could not make anew is missing anyway.
@@ -180,9 +182,22 @@ impl<'a> Machine<'a> {
 }
 
 /// What of the programs has been carried out.
-#[derive(Default)]
-struct Done {
+struct Done<'a> {
+    /// By rank, its program: every call asks.
+    programs: Vec<&'a [Enqueued]>,
     places: BTreeSet<Place>,
     /// The parts of each group that has begun.
     parts: BTreeMap<(WorldRank, u64), Arc<[usize]>>,
+}
+
+impl<'a> Done<'a> {
+    /// Nothing, yet.
+    fn of(plan: &Plan, proposal: &'a Proposal) -> Self {
+        let acts = |rank| plan.program_of(proposal, rank).map(|program| program.acts.as_slice());
+        Self {
+            programs: ranks(plan.world).map(|rank| acts(rank).unwrap_or_default()).collect(),
+            places: BTreeSet::new(),
+            parts: BTreeMap::new(),
+        }
+    }
 }

@@ -40,6 +40,8 @@ struct DryRun<'m, 'a> {
     open: BTreeMap<WorldRank, Vec<OpenCall<'a>>>,
     /// What whoever brings the data moves.
     brought: BTreeMap<(Arc<str>, Seq), Payload>,
+    /// The last vector that a buffer was given: most are as long as the one before.
+    nothing: Option<Arc<Vector>>,
 }
 
 /// A call that is numbered, and may wait for its size.
@@ -72,6 +74,7 @@ pub(super) fn sizes(machine: &mut Machine<'_>) -> Result<Sizes, PlanError> {
         counts: BTreeMap::new(),
         open: BTreeMap::new(),
         brought: BTreeMap::new(),
+        nothing: None,
     };
     run.all()?;
     Ok(run.sizes)
@@ -335,8 +338,13 @@ impl<'a> DryRun<'_, 'a> {
             self.unknown.remove(&(rank, String::from(buffer)));
         }
         let is_new = !self.machine.plan.inputs.contains_key(buffer);
-        let nothing = Vector::of(dtype, count, Content::Gap(Gap::NeverRan { step: at.index }));
-        self.machine.memory.put(rank, buffer, Arc::new(nothing));
+        let nothing = self.nothing.take();
+        let nothing = nothing.filter(|last| (last.dtype(), last.count()) == (dtype, count));
+        let nothing = nothing.unwrap_or_else(|| {
+            Arc::new(Vector::of(dtype, count, Content::Gap(Gap::NeverRan { step: at.index })))
+        });
+        self.nothing = Some(Arc::clone(&nothing));
+        self.machine.memory.put(rank, buffer, nothing);
         if is_new {
             let first = (dtype, count, at.index);
             match self.sizes.first.get_mut(buffer) {
