@@ -10,12 +10,14 @@ use std::fmt::Write as _;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use rankwise_model::Dtype;
 use rankwise_plan::Plan;
 use rankwise_plan::compare::{State, compare};
 use rankwise_plan::evaluate::evaluate;
 use rankwise_plan::file::Format;
 use rankwise_plan::need::{NeedsAnswer, judge_needs};
 use rankwise_plan::read::NoArrays;
+use rankwise_plan::template::{Fsdp, Optimizer, Ranks, Rule, Training, Types};
 use rankwise_plan::term::Terms;
 
 /// A family of plans, one for each number of ranks.
@@ -47,6 +49,13 @@ const CASES: &[Case] = &[
                 200 needs",
         ranks: &[64, 256, 1024, 4096],
         plan: fsdp,
+    },
+    Case {
+        name: "fsdp_padded",
+        about: "the template of FSDP, 100 layers that do not divide, in f32 with SGD: shards \
+                of unequal length, padded, gathered and updated by the average",
+        ranks: &[64, 256, 1024, 4096],
+        plan: fsdp_padded,
     },
     Case {
         name: "all_to_all",
@@ -295,6 +304,17 @@ fn fsdp(ranks: u64) -> String {
         "format = 1\ngroup.ranks = {ranks}\n{inputs}\n\
          proposal.fsdp.step = [\n{forward}{backward}]\nneed = [\n{needs}]\n"
     )
+}
+
+/// No number of ranks measured here divides a layer.
+fn fsdp_padded(ranks: u64) -> String {
+    let f32 = Dtype::F32;
+    let training = Training {
+        types: Types { param: f32, grad: f32, reduce: f32 },
+        optimizer: Optimizer::new(Rule::Sgd, f32),
+        ..Training::new(Ranks::flat(ranks), [(1 << 27) + 1; 100])
+    };
+    Fsdp { training }.draft().expect("a training that can be sharded").to_toml()
 }
 
 fn all_to_all(ranks: u64) -> String {
