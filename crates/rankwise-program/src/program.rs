@@ -62,7 +62,8 @@ use crate::call::{Signature, Tag};
 /// Besides the operations there are
 ///
 /// - `local`, work of the rank alone on its `stream`, with `dtype`, `reads` and `writes`
-///   (lists of views; `x` alone is all of it), `tag` and `wait`;
+///   (lists of views; `x` alone is all of it), `read_dtype` where it reads another element
+///   type than it writes, `tag` and `wait`;
 /// - `fence`: what is enqueued on `stream` from here on begins only when everything is
 ///   over that has been enqueued on the stream `after`;
 /// - `barrier`;
@@ -153,8 +154,10 @@ pub struct Planned {
 pub struct Local {
     /// The name of its stream.
     pub stream: Arc<str>,
-    /// The element type in which its views count.
+    /// The element type in which the views that it writes count.
     pub dtype: Dtype,
+    /// The same of those that it reads: another one where it converts.
+    pub read_dtype: Dtype,
     /// A name for it.
     pub tag: Option<Tag>,
     /// What it reads and writes.

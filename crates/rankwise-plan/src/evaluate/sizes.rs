@@ -21,7 +21,8 @@ use super::{At, Machine};
 use crate::error::PlanError;
 use crate::memory::ranks;
 use crate::plan::{
-    Act, CollectiveStep, Direction, Enqueued, GroupStep, LocalStep, MessageStep, Operand,
+    Act, CollectiveStep, Direction, Elsewhere, Enqueued, GroupStep, LocalAct, LocalStep,
+    MessageStep, Operand,
 };
 use crate::program::{Moved, Sizes};
 use crate::vector::{Content, Gap, Vector};
@@ -195,11 +196,23 @@ impl<'a> DryRun<'_, 'a> {
         patience: Patience,
     ) -> Result<Option<Moved>, PlanError> {
         let (at, key) = (open.at, open.key.clone());
-        match &at.step.act {
-            Act::Collective(call) => self.collective(&at, call, key, rank, patience),
-            Act::Message(message) => self.message(&at, message, key, rank, patience),
-            Act::Local(_) | Act::Group(_) => Ok(Some(Moved::default())),
+        let (mut moved, whole) = match &at.step.act {
+            Act::Collective(call) => {
+                let whole = call.send.positions.is_none() && !call.in_place();
+                (self.collective(&at, call, key, rank, patience)?, whole)
+            }
+            Act::Message(message) => {
+                let whole = message.buffer.positions.is_none();
+                (self.message(&at, message, key, rank, patience)?, whole)
+            }
+            Act::Local(_) | Act::Group(_) => return Ok(Some(Moved::default())),
+        };
+        if at.part.is_some() && whole {
+            // All of it, as long as it was before another part made it anew.
+            let reads = moved.iter_mut().flat_map(|moved| &mut moved.reads);
+            reads.for_each(|view| view.end = u64::MAX);
         }
+        Ok(moved)
     }
 
     fn collective(
@@ -238,7 +251,8 @@ impl<'a> DryRun<'_, 'a> {
         }
         let layout = payload.map(|payload| layout(at, operation, group.size(), payload.count));
         let layout = layout.transpose()?;
-        let mut moved = touched_by(call, layout.as_ref(), own);
+        let before = self.before(rank, &call.recv, payload);
+        let mut moved = touched_by(call, layout.as_ref(), own, before);
         moved.call = Some(key);
         moved.payload = payload;
         moved.dtype = payload.map(|payload| payload.dtype);
@@ -277,14 +291,19 @@ impl<'a> DryRun<'_, 'a> {
                     self.brought.insert(key, payload);
                     moved.payload = Some(payload);
                 }
-                moved.reads = sized_view(&message.buffer, moved.payload);
+                let count = moved.payload.map(|payload| payload.count);
+                let reads = count.map(|count| view(true, &message.buffer, 0..count));
+                moved.reads = reads.unwrap_or_default();
             }
             Direction::Recv => {
                 moved.payload = match (self.brought.get(&key), patience) {
                     (None, Patience::Waits) => return Ok(None),
                     (found, _) => found.map(|brought| stated(*brought, message.count)),
                 };
-                moved.writes = sized_view(&message.buffer, moved.payload);
+                let count = moved.payload.map(|payload| payload.count);
+                let before = self.before(rank, &message.buffer, moved.payload);
+                let writes = count.map(|count| made(true, &message.buffer, 0..count, before));
+                moved.writes = writes.unwrap_or_default();
                 moved.leaves = moved.payload.map(|payload| (payload.dtype, payload.count));
                 self.leave(at, rank, &message.buffer, moved.leaves);
             }
@@ -305,6 +324,10 @@ impl<'a> DryRun<'_, 'a> {
             writes: Vec::from([all_of(&step.recv)]),
             ..Moved::default()
         };
+        if let LocalAct::Cast { from, .. } = &step.act {
+            let from = self.machine.memory.get(rank, &from.buffer);
+            moved.read_dtype = from.map(|from| from.dtype());
+        }
         let known = |of: &Operand| self.is_known(rank, of);
         let part_of_known = step.recv.positions.is_none() || known(&step.recv);
         if reads.iter().all(|from| known(from)) && part_of_known {
@@ -357,6 +380,14 @@ impl<'a> DryRun<'_, 'a> {
         }
     }
 
+    /// How long a buffer is until it is made anew, in elements of what is written then.
+    fn before(&self, rank: WorldRank, of: &Operand, payload: Option<Payload>) -> u64 {
+        let before = self.machine.memory.get(rank, &of.buffer);
+        let bytes = before.map_or(0, |it| it.count().saturating_mul(it.dtype().bytes()));
+        let width = payload.map_or(1, |payload| payload.dtype.bytes());
+        bytes.saturating_add(width.saturating_sub(1)).checked_div(width).unwrap_or(bytes)
+    }
+
     /// Whether the size of a buffer depends on nothing that may never come.
     fn is_known(&self, rank: WorldRank, of: &Operand) -> bool {
         self.unknown.is_empty() || !self.unknown.contains(&(rank, of.buffer.clone()))
@@ -369,7 +400,8 @@ fn stated(brought: Payload, count: Option<u64>) -> Payload {
 }
 
 /// What a rank's call reads and writes; nothing that is known while its size is not.
-fn touched_by(call: &CollectiveStep, layout: Option<&Layout>, own: Rank) -> Moved {
+/// What it writes is `before` elements long until then.
+fn touched_by(call: &CollectiveStep, layout: Option<&Layout>, own: Rank, before: u64) -> Moved {
     let at = layout.and_then(|layout| layout.at(own).ok());
     let Some(at) = at else { return Moved::default() };
     let relation = at.in_place().filter(|_| call.in_place());
@@ -377,11 +409,21 @@ fn touched_by(call: &CollectiveStep, layout: Option<&Layout>, own: Rank) -> Move
         Some(relation) => (relation.input, relation.output),
         None => (0..at.input_len(), 0..at.output_len()),
     };
-    Moved {
-        reads: view(at.has_input(), &call.send, input),
-        writes: view(at.has_output(), &call.recv, output),
-        ..Moved::default()
-    }
+    let writes = match (at.has_output(), call.elsewhere) {
+        (true, _) if call.in_place() => view(true, &call.recv, output),
+        // What is handed in for nothing is lost.
+        (false, Elsewhere::NotPromised) => Vec::from([all_of(&call.recv)]),
+        (has_output, _) => made(has_output, &call.recv, output, before),
+    };
+    Moved { reads: view(at.has_input(), &call.send, input), writes, ..Moved::default() }
+}
+
+/// What is written: a buffer that is made anew is another from its first position to the
+/// last that it had.
+fn made(is_there: bool, of: &Operand, positions: Range<u64>, before: u64) -> Vec<View> {
+    let whole = of.positions.is_none();
+    let end = if whole { positions.end.max(before) } else { positions.end };
+    view(is_there, of, positions.start..end)
 }
 
 /// Some positions of what a call names.
@@ -402,8 +444,4 @@ fn all_of(operand: &Operand) -> View {
         None => whole,
         Some(positions) => View { start: positions.start, end: positions.end, ..whole },
     }
-}
-
-fn sized_view(of: &Operand, payload: Option<Payload>) -> Vec<View> {
-    payload.map(|payload| view(true, of, 0..payload.count)).unwrap_or_default()
 }

@@ -42,7 +42,8 @@ impl Machine<'_> {
     ) -> Result<Arc<Vector>, PlanError> {
         let buffer = self.buffer(at, rank, from)?;
         self.check_divided(at, rank, from, &buffer)?;
-        let positions = from.positions.clone().unwrap_or(0..buffer.count());
+        // All of it, as long as it was before another part made it anew.
+        let positions = from.positions.clone().unwrap_or(0..u64::MAX);
         self.touches(at, rank, &from.buffer, positions, super::concurrent::How::Reads)?;
         self.part_of(at, rank, from, buffer)
     }

@@ -42,7 +42,12 @@ impl Communicators {
         if let Some(known) = found {
             return known.name.clone();
         }
-        let name: Arc<str> = named(over, over_name, group).into();
+        let mut name = named(over, over_name, group);
+        // A partition may be called what a group of another would be.
+        while self.groups.contains_key(name.as_str()) {
+            name.push('\'');
+        }
+        let name: Arc<str> = name.into();
         self.groups.insert(name.clone(), group.clone());
         let over_name = over_name.map(String::from);
         alike.push(Known { over_name, group: group.clone(), name: name.clone() });

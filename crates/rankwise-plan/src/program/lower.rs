@@ -72,8 +72,9 @@ fn one(
         None => {
             // Of an unknown element type nothing depends on its width.
             let dtype = moved.dtype.unwrap_or(Dtype::U8);
-            let buffers = touched(moved);
-            Lowered::Local(Local { stream: stream.clone(), dtype, tag: None, buffers }, host)
+            let read_dtype = moved.read_dtype.unwrap_or(dtype);
+            let (stream, buffers) = (stream.clone(), touched(moved));
+            Lowered::Local(Local { stream, dtype, read_dtype, tag: None, buffers }, host)
         }
     })
 }

@@ -39,6 +39,8 @@ pub(crate) struct Moved {
     pub(crate) payload: Option<Payload>,
     /// The element type of what is written or sent, where that is known.
     pub(crate) dtype: Option<Dtype>,
+    /// The same of what a conversion reads.
+    pub(crate) read_dtype: Option<Dtype>,
     /// What is read.
     pub(crate) reads: Vec<View>,
     /// What is written.

@@ -105,6 +105,20 @@ fn what_another_writes_is_neither_read_nor_written() {
              (all_reduce) reads `y[3..4]`, in one group, {apart}"
         )
     );
+    // Rank 0 makes x anew, with no elements, and sends what it was.
+    let group = "call = \"group\", step = [\
+        { call = \"recv\", on = { rank = 0 }, peer = 1, recv = \"x\" }, \
+        { call = \"send\", on = { rank = 0 }, peer = 1, send = \"x\" }, \
+        { call = \"send\", on = { rank = 1 }, peer = 0, send = \"x\" }, \
+        { call = \"recv\", on = { rank = 1 }, peer = 0, recv = \"y\" }]";
+    let ragged = "input.x = { dtype = \"i32\", counts = [3, 0] }";
+    assert_eq!(
+        refused(2, ragged, &[group]),
+        format!(
+            "proposal.p.step[0].step[1]: found on rank 0 step 0 (recv) writes `x` and step 1 (send) \
+             reads `x`, in one group, {apart}"
+        )
+    );
     // Both may read.
     let both = format!(
         "call = \"group\", step = [{{ {} }}, {{ {} }}]",

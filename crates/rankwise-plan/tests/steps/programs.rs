@@ -178,3 +178,103 @@ fn findings_are_those_of_the_written_program() {
     assert_eq!(done.evaluation.reports()[0].kind, Kind::Overlap);
     assert_eq!(done.evaluation.reports().len(), by_hand.reports.len());
 }
+
+/// On one stream each rank does this, on another it copies something of `x` or `y`: the
+/// ranks for which that is a hazard.
+fn beside(call: &str, copy: &str) -> Vec<u32> {
+    let head = "format = 1\ngroup.ranks = 2\ninput.x = { dtype = \"f64\", count = 4 }\n\
+                input.y = { dtype = \"f64\", count = 8 }\n";
+    let copy = format!("{{ call = \"copy\", send = \"{copy}\", recv = \"z\", stream = \"side\" }}");
+    let steps = format!("{copy}, {{ {call} }}");
+    let done = done(&programs(head, &[&steps, &steps]));
+    let reports = done.evaluation.reports().iter();
+    let mut ranks: Vec<u32> = reports
+        .flat_map(|report| {
+            assert_eq!(report.kind, Kind::Hazard);
+            report.conflict.iter().flat_map(|conflict| &conflict.ranks)
+        })
+        .map(|rank| rank.index())
+        .collect();
+    ranks.sort_unstable();
+    ranks
+}
+
+/// What a collective may overwrite is in no order with its readers on another stream,
+/// though the collective promises nothing there.
+#[test]
+fn what_a_call_leaves_unpromised_is_touched() {
+    let scatter = |recv: &str| {
+        format!("call = \"reduce_scatter\", op = \"sum\", send = \"x\", recv = \"{recv}\"")
+    };
+    // Rank 0 keeps block 0, rank 1 block 1: the other block is scratch.
+    assert_eq!(beside(&scatter("x"), "x[0..1]"), [0, 1]);
+    assert_eq!(beside(&scatter("y"), "x[0..1]"), [0; 0]);
+    // Rank 1 hands in y, or x itself, and gets nothing there.
+    let reduce = |recv: &str| {
+        format!("call = \"reduce\", op = \"sum\", root = 0, send = \"x\", recv = \"{recv}\"")
+    };
+    assert_eq!(beside(&reduce("y"), "y[0..1]"), [0, 1]);
+    assert_eq!(beside(&reduce("x"), "x"), [0, 1]);
+    assert_eq!(beside(&reduce("w"), "x"), [0; 0]);
+}
+
+/// `y` had 8 elements and is made anew with 4: its other 4 are gone.
+#[test]
+fn a_buffer_made_anew_is_touched_as_long_as_it_was() {
+    let reduce = |recv: &str| {
+        format!("call = \"all_reduce\", op = \"sum\", send = \"x\", recv = \"{recv}\"")
+    };
+    assert_eq!(beside(&reduce("y"), "y[6..8]"), [0, 1]);
+    assert_eq!(beside(&reduce("y[0..4]"), "y[6..8]"), [0; 0]);
+}
+
+/// Elements 2 and 3 of f64 are bytes 16..32, whatever they are converted to.
+#[test]
+fn a_cast_reads_elements_of_the_type_it_converts() {
+    let head = "format = 1\ngroup.ranks = 2\ninput.x = { dtype = \"f64\", count = 4 }\n";
+    let cast = |part: &str| {
+        let steps = format!(
+            "{{ call = \"all_reduce\", op = \"sum\", send = \"x[2..4]\", recv = \"x[2..4]\" }}, \
+             {{ call = \"cast\", dtype = \"f32\", send = \"{part}\", recv = \"z\", \
+             stream = \"side\" }}"
+        );
+        done(&programs(head, &[&steps, &steps])).evaluation.reports().len()
+    };
+    assert_eq!([cast("x[2..4]"), cast("x[0..2]")], [1, 0]);
+}
+
+/// A partition may be called what a group of another would be.
+#[test]
+fn communicators_of_one_name() {
+    let head = "format = 1\ngroup.ranks = 4\ninput.x = { dtype = \"i32\", count = 4 }\n\
+                groups.tp.lists = [[0, 1], [2, 3]]\ngroups.\"tp[1]\".ranks = [0, 1]\n";
+    let reduce = |over: &str| {
+        format!(
+            "{{ call = \"all_reduce\", op = \"sum\", over = \"{over}\", send = \"x\", \
+             recv = \"y\" }}"
+        )
+    };
+    let (first, second) = (reduce("tp[1]"), reduce("tp"));
+    let done = done(&programs(head, &[&first, &first, &second, &second]));
+    assert_eq!(done.evaluation.reports().len(), 0, "{:?}", done.evaluation.reports());
+    assert_eq!(done.held(0, "y"), ["x@rank0[0..4] + x@rank1[0..4]"]);
+    assert_eq!(done.held(3, "y"), ["x@rank2[0..4] + x@rank3[0..4]"]);
+}
+
+/// Rank 0 receives nothing into the buffer that it sends.
+#[test]
+fn what_is_sent_is_as_long_as_before_the_group() {
+    let head = "format = 1\ngroup.ranks = 2\ninput.x = { dtype = \"i32\", counts = [3, 0] }\n";
+    let group = |peer: u32, recv: &str| {
+        format!(
+            "{{ call = \"group\", step = [{{ call = \"recv\", peer = {peer}, recv = \"{recv}\" }}, \
+             {{ call = \"send\", peer = {peer}, send = \"x\" }}] }}"
+        )
+    };
+    let kinds = |recv: &str| -> Vec<Kind> {
+        let done = done(&programs(head, &[&group(1, recv), &group(0, "y")]));
+        done.evaluation.reports().iter().map(|report| report.kind).collect()
+    };
+    assert_eq!(kinds("x"), [Kind::Overlap]);
+    assert_eq!(kinds("y"), []);
+}

@@ -51,6 +51,8 @@ struct Line {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     dtype: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    read_dtype: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     redop: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     root: Option<u32>,
@@ -231,11 +233,13 @@ fn read_call(program: &Program, rank: WorldRank, op: &Op, line: Line) -> Result<
 }
 
 fn read_local(line: Line) -> Result<Local, Fault> {
-    only(&line, &["stream", "dtype", "reads", "writes", "tag", "wait"])?;
+    only(&line, &["stream", "dtype", "read_dtype", "reads", "writes", "tag", "wait"])?;
     let dtype = dtype(&line)?;
+    let read_dtype = line.read_dtype.as_deref().map_or(Ok(dtype), element_type)?;
     Ok(Local {
         stream: stream(line.stream.as_deref()),
         dtype,
+        read_dtype,
         tag: line.tag.map(Tag::new),
         buffers: Buffers { reads: views::read(line.reads)?, writes: views::read(line.writes)? },
     })
@@ -354,7 +358,10 @@ fn payload(line: &Line) -> Result<(Dtype, u64), Fault> {
 }
 
 fn dtype(line: &Line) -> Result<Dtype, Fault> {
-    let word = line.dtype.as_deref().ok_or_else(|| missing(line, "dtype"))?;
+    element_type(line.dtype.as_deref().ok_or_else(|| missing(line, "dtype"))?)
+}
+
+fn element_type(word: &str) -> Result<Dtype, Fault> {
     word.parse().map_err(|unknown| Fault::Dtype { found: word.to_owned(), unknown })
 }
 
@@ -377,6 +384,7 @@ fn only(line: &Line, fields: &[&str]) -> Result<(), Fault> {
         ("group", line.group.is_some()),
         ("count", line.count.is_some()),
         ("dtype", line.dtype.is_some()),
+        ("read_dtype", line.read_dtype.is_some()),
         ("redop", line.redop.is_some()),
         ("root", line.root.is_some()),
         ("peer", line.peer.is_some()),
@@ -436,6 +444,8 @@ fn write_step(step: &Step) -> Line {
         Step::Local(local, host) => Line {
             op: "local".to_owned(),
             dtype: Some(local.dtype.name().to_owned()),
+            read_dtype: (local.read_dtype != local.dtype)
+                .then(|| local.read_dtype.name().to_owned()),
             stream: Some(local.stream.to_string()),
             tag: local.tag.as_ref().map(|tag| tag.as_str().to_owned()),
             reads: Views::write(&local.buffers.reads),

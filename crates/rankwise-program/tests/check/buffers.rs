@@ -241,3 +241,46 @@ fn a_rank_that_reads_nothing_has_no_input() {
         "rank 1, call 0: send is given, and broadcast(root 0) of 2 × f32 has none on this rank"
     );
 }
+
+/// In place, a reduce-scatter keeps its own block and may use the others as scratch (IP-3).
+/// Rank 0 reads block 1 meanwhile, rank 1 its own block, which is written anyway.
+#[test]
+fn a_reduction_in_place_disturbs_all_of_its_input() {
+    let reader = |recv: &str| {
+        format!(
+            r#"{{"op": "local", "dtype": "f32", "reads": "x[2..4]", "writes": "z", "stream": "s1"}},
+               {{"op": "reduce_scatter", "count": 2, "dtype": "f32", "redop": "sum", "send": "x",
+                "recv": "{recv}", "stream": "s0"}}"#
+        )
+    };
+    let programs = |zero: &str, one: &str| {
+        let (zero, one) = (reader(zero), reader(one));
+        let text = format!(r#"{{"world": 2, "programs": {{"0": [{zero}], "1": [{one}]}}}}"#);
+        check(&Program::from_json(&text).unwrap()).reports
+    };
+    let found = programs("x[0..2]", "x[2..4]");
+    let [report] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!(report.kind, Kind::Hazard);
+    assert_eq!(
+        report.to_string(),
+        "hazard: x[2..4] on rank 0, 1
+  local reads x[2..4], stream s1, at rank 0, call 0
+  reduce_scatter(sum) of 2 × f32 on world writes x[0..4], stream s0, at rank 0, call 1"
+    );
+    assert_eq!(programs("y", "y"), []);
+}
+
+/// Elements 2 and 3 of 8 bytes are bytes 16..32; of 4 bytes they are 8..16.
+#[rstest]
+#[case(r#""dtype": "f32", "read_dtype": "f64""#, 1)]
+#[case(r#""dtype": "f32""#, 0)]
+fn a_conversion_reads_elements_of_another_width(#[case] types: &str, #[case] expected: usize) {
+    let reduce = r#"{"op": "all_reduce", "count": 2, "dtype": "f64", "redop": "sum",
+        "send": "x[2..4]", "recv": "x[2..4]", "stream": "s0"}"#;
+    let cast =
+        format!(r#"{{"op": "local", {types}, "reads": "x[2..4]", "writes": "z", "stream": "s1"}}"#);
+    assert_eq!(conflicts(&format!("{reduce}, {cast}")).len(), expected);
+    let text = format!(r#"{{"world": 1, "programs": {{"0": [{cast}]}}}}"#);
+    let program = Program::from_json(&text).unwrap();
+    assert_eq!(Program::from_json(&program.to_json()).unwrap(), program);
+}

@@ -6,7 +6,7 @@ use core::ops::Range;
 
 use crate::call::{Signature, Tag};
 use crate::check::log::calls_of;
-use crate::program::{Buffers, Place, Planned, Program, Step, View};
+use crate::program::{Place, Planned, Program, Step, View};
 use crate::report::{Access, Touch, Unit};
 
 /// One view that a call reads or writes.
@@ -83,10 +83,13 @@ pub(super) fn touched_by<'a>(
             // What a kernel reads and writes of one buffer is its own affair.
             layering: Layering::InPlace,
         };
-        add(caller, &local.buffers, &mut touched);
+        let reader = Caller { width: local.read_dtype.bytes(), ..caller };
+        add(reader, Access::Read, &local.buffers.reads, &mut touched);
+        add(caller, Access::Write, &local.buffers.writes, &mut touched);
     }
     for (place, planned) in calls_of(place.rank, place.step, step) {
         let Some(payload) = planned.signature.payload() else { continue };
+        let (layering, reads) = lies(program, place, planned);
         let caller = Caller {
             place,
             signature: planned.signature,
@@ -94,27 +97,37 @@ pub(super) fn touched_by<'a>(
             stream: &planned.stream,
             tag: planned.tag.as_ref(),
             width: payload.dtype.bytes(),
-            layering: layering(program, place, planned),
+            layering,
         };
-        add(caller, &planned.buffers, &mut touched);
+        add(caller, reads, &planned.buffers.reads, &mut touched);
+        add(caller, Access::Write, &planned.buffers.writes, &mut touched);
     }
     touched
 }
 
-fn layering(program: &Program, place: Place, planned: &Planned) -> Layering {
-    let is_in_place = || {
+/// How a call's output lies on its input, and what becomes of the input.
+fn lies(program: &Program, place: Place, planned: &Planned) -> (Layering, Access) {
+    let layout = || {
         let group = program.group(&planned.group)?;
         let own = group.rank_of(place.rank)?;
-        let layout = planned.signature.layout(own, group.size())?.ok()?;
-        Some(planned.buffers.is_in_place(&layout.at(own).ok()?))
+        Some((planned.signature.layout(own, group.size())?.ok()?, own))
     };
-    if is_in_place() == Some(true) { Layering::InPlace } else { Layering::Apart }
+    let Some((layout, own)) = layout() else { return (Layering::Apart, Access::Read) };
+    let Ok(at) = layout.at(own) else { return (Layering::Apart, Access::Read) };
+    if !(at.has_input() && at.has_output()) {
+        // What it hands in for an output that it has no part in may be its input.
+        return (Layering::InPlace, Access::Read);
+    }
+    if !planned.buffers.is_in_place(&at) {
+        return (Layering::Apart, Access::Read);
+    }
+    // A reduction may use the rest of its input as scratch: no other call may read it.
+    let scratch = layout.operation().kind().reduces() && at.input_len() > at.output_len();
+    (Layering::InPlace, if scratch { Access::Write } else { Access::Read })
 }
 
-fn add<'a>(by: Caller<'a>, buffers: &'a Buffers, into: &mut Vec<Touched<'a>>) {
-    let reads = buffers.reads.iter().map(|view| (Access::Read, view));
-    let writes = buffers.writes.iter().map(|view| (Access::Write, view));
-    for (access, view) in reads.chain(writes).filter(|(_, view)| !view.is_empty()) {
+fn add<'a>(by: Caller<'a>, access: Access, views: &'a [View], into: &mut Vec<Touched<'a>>) {
+    for view in views.iter().filter(|view| !view.is_empty()) {
         let byte = |at: u64| at.saturating_mul(by.width);
         into.push(Touched { by, access, view, bytes: byte(view.start)..byte(view.end) });
     }
