@@ -174,18 +174,10 @@ impl Comparison {
         }
     }
 
-    /// Whether each side does what is needed. One whose calls do not meet, or are in no
-    /// order, does not, whatever its buffers are said to hold; of one whose order depends
-    /// on a device's resources it is not known.
+    /// Whether each side does what is needed.
     fn answers(&self) -> [NeedsAnswer; 2] {
         let [first, second] = &self.evaluations;
-        let answer = |evaluation: &Evaluation, needs: &NeedsReport| match needs.answer() {
-            _ if !evaluation.reports().is_empty() => NeedsAnswer::NotSatisfied,
-            NeedsAnswer::NotSatisfied => NeedsAnswer::NotSatisfied,
-            _ if evaluation.depends_on_resources() => NeedsAnswer::Unknown,
-            answer => answer,
-        };
-        [answer(first, &self.needs[0]), answer(second, &self.needs[1])]
+        [self.needs[0].answer_of(first), self.needs[1].answer_of(second)]
     }
 
     /// Whether both do the job: they satisfy every need, or none is stated and their

@@ -71,7 +71,7 @@ use rankwise_topology::Permutation;
 
 use crate::error::PlanError;
 use crate::evaluate::evaluate;
-use crate::need::{Answer, NeedsReport, judge_needs};
+use crate::need::{Answer, NeedsAnswer, NeedsReport, judge_needs};
 use crate::plan::{Plan, Proposal};
 use crate::relabel::RelabelError;
 use crate::term::Terms;
@@ -120,6 +120,8 @@ pub struct Exploration {
     pub devices: Vec<String>,
     /// The needs under the plan's own map.
     pub needs: NeedsReport,
+    /// Whether the proposal does what is needed under the plan's own map.
+    pub answer: NeedsAnswer,
     /// The permutations that are harmless.
     pub harmless: Counted,
     /// Those that are not known to be harmless or to break anything.
@@ -262,6 +264,7 @@ pub fn explore(plan: &Plan, proposal: &Proposal) -> Result<Exploration, ExploreE
         symmetry,
         named: strict.variables().collect(),
         judged: judge.judged(),
+        answer: needs.answer_of(&evaluation),
         needs,
     })
 }

@@ -120,6 +120,18 @@ impl NeedsReport {
         }
     }
 
+    /// Whether the proposal that was evaluated so does what is needed. One whose calls do
+    /// not meet, or are in no order, does not, whatever its buffers are said to hold; of
+    /// one whose order depends on a device's resources it is not known.
+    pub fn answer_of(&self, evaluation: &Evaluation) -> NeedsAnswer {
+        match self.answer() {
+            _ if !evaluation.reports().is_empty() => NeedsAnswer::NotSatisfied,
+            NeedsAnswer::NotSatisfied => NeedsAnswer::NotSatisfied,
+            _ if evaluation.depends_on_resources() => NeedsAnswer::Unknown,
+            answer => answer,
+        }
+    }
+
     /// The weakest sense among the needs that are met.
     pub fn sense(&self) -> Option<Sense> {
         self.needs.iter().filter_map(|need| need.sense).max()

@@ -124,16 +124,8 @@ impl<'a> Explored<'a> {
     }
 
     fn exit(&self) -> Exit {
-        match (&self.asked, self.found.needs.answer()) {
-            (_, NeedsAnswer::NoneStated) | (None, NeedsAnswer::Unknown) => Exit::Unknown,
-            (Some((_, permuted)), own) => match (permuted.harm(), own) {
-                (Harm::Breaks, _) => Exit::No,
-                (Harm::Undecided, _) | (Harm::None, NeedsAnswer::Unknown) => Exit::Unknown,
-                (Harm::None, _) => Exit::Yes,
-            },
-            (None, NeedsAnswer::Satisfied) => Exit::Yes,
-            (None, NeedsAnswer::NotSatisfied) => Exit::No,
-        }
+        let answer = self.asked.as_ref().map_or(self.found.answer, |(_, asked)| asked.answer);
+        needs::exit(answer)
     }
 
     fn name(&self, place: u32) -> String {
@@ -151,6 +143,9 @@ impl<'a> Explored<'a> {
         if let Some((permutation, permuted)) = &self.asked {
             let cycles = self.cycles(permutation);
             let said = match permuted.harm() {
+                Harm::None if permuted.answer == NeedsAnswer::NotSatisfied => {
+                    format!("{cycles} is harmless, but not every need is met after it")
+                }
                 Harm::None => format!("{cycles} is harmless"),
                 Harm::Undecided => format!("{cycles} is not known to be harmless"),
                 Harm::Breaks => format!("{cycles} breaks {}", broken(permuted)),

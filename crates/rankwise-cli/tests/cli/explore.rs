@@ -40,6 +40,32 @@ fn an_order_is_judged(
     assert_eq!(asked["breaks"], serde_json::json!(breaks));
 }
 
+/// What nothing puts in order does no job, whatever its buffers are said to hold: neither
+/// as it stands nor in another order.
+#[test]
+fn a_hazard_is_no_yes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("hazard.toml");
+    let text = r#"
+        format = 1
+        group.devices = ["A", "B"]
+        input.x = { dtype = "f32", count = 4 }
+        need = [{ on = "every rank", buffer = "y", holds = "sum(x)" }]
+        [[proposal.early.program]]
+        on = "every rank"
+        step = [
+            { call = "all_reduce", op = "sum", send = "x", recv = "x", stream = "comm" },
+            { call = "copy", send = "x", recv = "y" },
+        ]
+    "#;
+    std::fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    assert_eq!(rankwise(["explore", file]).status, 1);
+    let ran = rankwise(["explore", file, "--devices", "B,A"]);
+    assert_eq!(ran.status, 1);
+    ran.says("(A B) is harmless, but not every need is met after it");
+}
+
 /// Without devices there is nothing to permute.
 #[test]
 fn a_plan_without_devices_is_unknown() {

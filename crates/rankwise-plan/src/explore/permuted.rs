@@ -7,7 +7,7 @@ use rankwise_topology::Permutation;
 use super::ExploreError;
 use crate::error::PlanError;
 use crate::evaluate::{Evaluation, evaluate};
-use crate::need::{Answer, NeedsReport, judge_needs};
+use crate::need::{Answer, NeedsAnswer, NeedsReport, judge_needs};
 use crate::plan::{Plan, Proposal};
 use crate::relabel::{Effect, permute};
 use crate::term::Terms;
@@ -21,6 +21,8 @@ pub struct Permuted {
     pub before: NeedsReport,
     /// The needs after; or why the permuted plan contradicts itself.
     pub after: Result<NeedsReport, PlanError>,
+    /// Whether the proposal does what is needed after it.
+    pub answer: NeedsAnswer,
     /// Whether the calls of its programs met before, and do not any more.
     pub apart: bool,
 }
@@ -85,7 +87,12 @@ pub fn permuted(
     let moved = evaluate(&relabelled, proposal, &mut terms);
     let meets = |evaluation: &Evaluation| evaluation.reports().is_empty();
     let apart = meets(&own) && moved.as_ref().is_ok_and(|moved| !meets(moved));
-    let after =
-        moved.and_then(|evaluation| judge_needs(&relabelled, proposal, &evaluation, &mut terms));
-    Ok(Permuted { plan: relabelled, before, after, apart })
+    // What contradicts itself satisfies nothing.
+    let mut answer = NeedsAnswer::NotSatisfied;
+    let after = moved.and_then(|evaluation| {
+        let needs = judge_needs(&relabelled, proposal, &evaluation, &mut terms)?;
+        answer = needs.answer_of(&evaluation);
+        Ok(needs)
+    });
+    Ok(Permuted { plan: relabelled, before, after, answer, apart })
 }
