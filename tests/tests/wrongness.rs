@@ -104,6 +104,19 @@ fn a_contribution_that_is_missing_or_not_needed() {
     );
 }
 
+/// The mean of four equal maxima is a fourth of their sum, which may overflow: no rank's
+/// contribution is missing from it, and none is added.
+#[test]
+fn a_contribution_inside_another_operation_is_not_missing() {
+    let steps = [
+        r#"call = "all_reduce", op = "max", send = "g", recv = "y""#,
+        r#"call = "all_reduce", op = "avg", send = "y", recv = "y""#,
+    ];
+    let names: Vec<&str> = wrong("i32", &steps, "max(g)").iter().map(|(name, _)| *name).collect();
+    assert!(names.contains(&"different"), "{names:?}");
+    assert!(!names.contains(&"missing") && !names.contains(&"extra"), "{names:?}");
+}
+
 #[test]
 fn a_contribution_that_counts_twice() {
     let twice = [

@@ -179,14 +179,30 @@ impl fmt::Display for Ground {
     }
 }
 
-/// `4`; `2, then 4`.
+/// `4`; `2, then 4`; `1` where nothing is folded.
 struct InStages<'a>(&'a [u64]);
 
 impl fmt::Display for InStages<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("1");
+        }
         for (index, stage) in self.0.iter().enumerate() {
             write!(f, "{}{stage}", if index == 0 { "" } else { ", then " })?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString as _;
+
+    use super::Ground;
+
+    #[test]
+    fn what_is_not_folded_is_one_value() {
+        let grouping = Ground::Grouping { one: alloc::vec![], other: alloc::vec![6, 2] };
+        assert_eq!(grouping.to_string(), "grouping: 1 values at once against 6, then 2");
     }
 }

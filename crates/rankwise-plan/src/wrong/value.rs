@@ -134,7 +134,29 @@ impl Differ<'_> {
         {
             return alloc::vec![self.scale(found, needed)];
         }
+        if self.is_within(&have, &want) || self.is_within(&want, &have) {
+            return alloc::vec![Wrong::Different];
+        }
         self.part_by_part(&have.parts, &want.parts)
+    }
+
+    /// Whether a contribution that only the second adds up is further inside a part that
+    /// only the first has: then it is neither missing there nor too many here.
+    fn is_within(&self, one: &Parts, other: &Parts) -> bool {
+        let forms = self.terms().forms();
+        let only_of = |some: &'_ Parts, others: &Parts| -> Vec<FormId> {
+            let own = some.parts.keys().filter(|part| !others.parts.contains_key(part));
+            own.map(|part| part.form).collect()
+        };
+        let (mine, others) = (only_of(one, other), only_of(other, one));
+        let inside = mine.into_iter().flat_map(|part| {
+            let within = forms.all_within(part).into_iter();
+            within.filter(move |form| *form != part)
+        });
+        let inside: BTreeSet<FormId> = inside.collect();
+        others.iter().any(|part| {
+            matches!(forms.get(*part), Some(Form::Atom { .. })) && inside.contains(part)
+        })
     }
 
     /// Several ranks' contributions, evenly combined, against several others'.
