@@ -52,12 +52,20 @@ impl<'a> Machine<'a> {
         Ok(findings)
     }
 
-    /// What every call moves, from a dry run with terms of its own.
+    /// What every call moves, from dry runs with terms of their own.
     fn sizes(&self) -> Result<Sizes, PlanError> {
-        let mut terms = Terms::new();
-        let memory = Memory::of_inputs(self.plan, &mut terms);
-        let mut machine = Machine::new(self.plan, self.proposal, &mut terms, memory);
-        sizes::sizes(&mut machine)
+        let mut brought = sizes::Brought::new();
+        loop {
+            let mut terms = Terms::new();
+            let memory = Memory::of_inputs(self.plan, &mut terms);
+            let mut machine = Machine::new(self.plan, self.proposal, &mut terms, memory);
+            let found = sizes::sizes(&mut machine, brought)?;
+            // Each run knows the sizes of more calls than the one before.
+            if !found.late {
+                return Ok(found.sizes);
+            }
+            brought = found.brought;
+        }
     }
 
     /// Carries out one operation: a collective's calls, both sides of a message, or one

@@ -40,7 +40,9 @@ struct DryRun<'m, 'a> {
     /// The calls of the act that a rank is at, while any of them waits for a size.
     open: BTreeMap<WorldRank, Vec<OpenCall<'a>>>,
     /// What whoever brings the data moves.
-    brought: BTreeMap<(Arc<str>, Seq), Payload>,
+    brought: Brought,
+    /// What nobody had brought when everybody waited.
+    given_up: Vec<(Arc<str>, Seq)>,
     /// The last vector that a buffer was given: most are as long as the one before.
     nothing: Option<Arc<Vector>>,
 }
@@ -66,19 +68,34 @@ enum Gone {
     NotYet,
 }
 
-/// Goes through the programs of a proposal. The machine's memory is of no use afterwards.
-pub(super) fn sizes(machine: &mut Machine<'_>) -> Result<Sizes, PlanError> {
+/// What whoever brings the data of a call moves: by communicator and number there.
+pub(super) type Brought = BTreeMap<(Arc<str>, Seq), Payload>;
+
+/// What one run through the programs has found.
+pub(super) struct Found {
+    pub(super) sizes: Sizes,
+    pub(super) brought: Brought,
+    /// Whether a size that was not waited for any longer has become known since.
+    pub(super) late: bool,
+}
+
+/// Goes through the programs of a proposal, of which `brought` is known from an earlier
+/// run. The machine's memory is of no use afterwards.
+pub(super) fn sizes(machine: &mut Machine<'_>, brought: Brought) -> Result<Found, PlanError> {
     let mut run = DryRun {
         machine,
         sizes: Sizes::default(),
         unknown: BTreeSet::new(),
         counts: BTreeMap::new(),
         open: BTreeMap::new(),
-        brought: BTreeMap::new(),
+        brought,
+        given_up: Vec::new(),
         nothing: None,
     };
     run.all()?;
-    Ok(run.sizes)
+    let DryRun { sizes, brought, given_up, .. } = run;
+    let late = given_up.iter().any(|key| brought.contains_key(key));
+    Ok(Found { sizes, brought, late })
 }
 
 impl<'a> DryRun<'_, 'a> {
@@ -236,9 +253,13 @@ impl<'a> DryRun<'_, 'a> {
             });
             payload.transpose()?
         } else {
-            match (self.brought.get(&key), patience) {
+            match (self.brought.get(&key).copied(), patience) {
                 (None, Patience::Waits) => return Ok(None),
-                (found, _) => found.map(|brought| stated(*brought, call.count)),
+                (None, Patience::GoesOn) => {
+                    self.given_up.push(key.clone());
+                    None
+                }
+                (Some(brought), _) => Some(stated(brought, call.count)),
             }
         };
         if let Some(reduction) = call.reduction {
@@ -296,9 +317,13 @@ impl<'a> DryRun<'_, 'a> {
                 moved.reads = reads.unwrap_or_default();
             }
             Direction::Recv => {
-                moved.payload = match (self.brought.get(&key), patience) {
+                moved.payload = match (self.brought.get(&key).copied(), patience) {
                     (None, Patience::Waits) => return Ok(None),
-                    (found, _) => found.map(|brought| stated(*brought, message.count)),
+                    (None, Patience::GoesOn) => {
+                        self.given_up.push(key.clone());
+                        None
+                    }
+                    (Some(brought), _) => Some(stated(brought, message.count)),
                 };
                 let count = moved.payload.map(|payload| payload.count);
                 let before = self.before(rank, &message.buffer, moved.payload);

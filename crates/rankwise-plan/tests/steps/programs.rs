@@ -278,3 +278,28 @@ fn what_is_sent_is_as_long_as_before_the_group() {
     assert_eq!(kinds("x"), [Kind::Overlap]);
     assert_eq!(kinds("y"), []);
 }
+
+/// Each rank receives before it sends, on another stream: nothing waits, and what is
+/// received and doubled at the same time is a hazard, though no size is known in turn.
+#[test]
+fn sizes_that_become_known_only_later() {
+    let head = "format = 1\ngroup.ranks = 2\ninput.x = { dtype = \"i32\", count = 4 }\n\
+                input.y = { dtype = \"i32\", count = 4 }\n";
+    let exchange = |peer: u32, recv: &str, stream: &str| {
+        format!(
+            "{{ call = \"recv\", peer = {peer}, recv = \"{recv}\", stream = \"in\" }}, \
+             {{ call = \"send\", peer = {peer}, send = \"x\" }}, \
+             {{ call = \"scale\", by = 2, send = \"y\", recv = \"y\", stream = \"{stream}\" }}"
+        )
+    };
+    let kinds = |recv: &str, stream: &str| -> Vec<Kind> {
+        let steps = [exchange(1, recv, stream), exchange(0, recv, stream)];
+        let done = done(&programs(head, &[&steps[0], &steps[1]]));
+        done.evaluation.reports().iter().map(|report| report.kind).collect()
+    };
+    for recv in ["y", "y[0..4]"] {
+        // One for each rank: they receive from different peers.
+        assert_eq!(kinds(recv, "main"), [Kind::Hazard, Kind::Hazard], "{recv}");
+        assert_eq!(kinds(recv, "in"), [], "{recv}");
+    }
+}
