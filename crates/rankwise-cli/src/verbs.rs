@@ -47,7 +47,7 @@ pub(crate) fn run(verb: Verb, asked: Asked) -> Result<Answer, Failure> {
         }
         Verb::Label { text } => label::run(asked, &text),
         Verb::Template { scheme } => template::run(asked, &scheme),
-        Verb::Schema { of } => schema::run(asked, of),
+        Verb::Schema { of } => schema::print(asked, of),
     }
 }
 

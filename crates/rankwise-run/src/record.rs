@@ -8,6 +8,7 @@ mod wide;
 
 use core::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::compose::fold_order;
@@ -17,7 +18,7 @@ pub use self::wide::Wide;
 pub const FORMAT: u32 = 1;
 
 /// What was run, on what, with which map, and was it right.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunRecord {
     /// The version of this format: [`FORMAT`].
@@ -50,7 +51,7 @@ pub struct RunRecord {
 }
 
 /// What wrote a record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tool {
     /// Its name: `rankwise`.
@@ -60,7 +61,7 @@ pub struct Tool {
 }
 
 /// The one answer of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Every buffer holds what the model says, and every need is met.
@@ -76,7 +77,7 @@ pub enum Verdict {
 }
 
 /// What it ran on, by the backend's own words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Backend {
     /// Its name, with its version where it has one.
@@ -88,7 +89,7 @@ pub struct Backend {
 }
 
 /// In which order a backend folds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FoldOrder {
     /// Rank 0, 1, …: the bits of every result are the model's.
@@ -98,7 +99,7 @@ pub enum FoldOrder {
 }
 
 /// One rank.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RankRecord {
     /// The rank.
@@ -112,7 +113,7 @@ pub struct RankRecord {
 }
 
 /// What the inputs held.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FillRecord {
     /// The seed of generated values; `null` if none were to be generated.
@@ -122,7 +123,7 @@ pub struct FillRecord {
 }
 
 /// Where the values of one input come from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InputRecord {
     /// The input.
@@ -132,7 +133,7 @@ pub struct InputRecord {
 }
 
 /// Where values come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ValuesOrigin {
     /// The plan gives them.
@@ -144,7 +145,7 @@ pub enum ValuesOrigin {
 }
 
 /// One step of the proposal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StepRecord {
     /// The step, from 0.
@@ -156,7 +157,7 @@ pub struct StepRecord {
 }
 
 /// One call, by all ranks that made it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CallRecord {
     /// What was called: `reduce_scatter(sum)`, `send(to 1)`.
@@ -181,7 +182,7 @@ pub struct CallRecord {
 }
 
 /// One local act, by all ranks that did it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LocalRecord {
     /// What was done: `slice`, `scale`, ….
@@ -191,7 +192,7 @@ pub struct LocalRecord {
 }
 
 /// How something went on one rank.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RankOutcome {
     /// The rank.
@@ -201,7 +202,7 @@ pub struct RankOutcome {
 }
 
 /// What one rank holds in one buffer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BufferRecord {
     /// The rank.
@@ -231,7 +232,7 @@ pub struct BufferRecord {
 }
 
 /// Whether a buffer holds what the model says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BufferVerdict {
     /// At every position of which something is promised.
@@ -243,7 +244,7 @@ pub enum BufferVerdict {
 }
 
 /// A position that holds something else than it should.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Difference {
     /// The position, in elements.
@@ -255,7 +256,7 @@ pub struct Difference {
 }
 
 /// One element.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Value {
     /// In decimal.
@@ -265,7 +266,7 @@ pub struct Value {
 }
 
 /// Whether one need is met by what the ranks hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NeedRecord {
     /// Its index in the plan.
@@ -287,7 +288,7 @@ pub struct NeedRecord {
 }
 
 /// Whether a need is met.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NeedVerdict {
     /// By the proposal, and by what the ranks hold.
@@ -299,7 +300,7 @@ pub enum NeedVerdict {
 }
 
 /// What went wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorRecord {
     /// Whose fault it is: `plan`, `caller`, `peer`, `device`, `internal`.

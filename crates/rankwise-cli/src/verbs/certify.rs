@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use rankwise_plan::certify::{self, Certificate, Claim, NoCertificate};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::PlanRef;
@@ -12,8 +13,8 @@ use crate::exit::Exit;
 use crate::load::Loaded;
 use crate::unusable::Unusable;
 
-#[derive(Serialize)]
-struct Data {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Data {
     /// The proposals that it is about.
     proposals: Vec<String>,
     claim: Option<&'static str>,

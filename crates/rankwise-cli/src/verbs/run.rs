@@ -9,6 +9,7 @@ use std::path::Path;
 use rankwise_plan::plan::Proposal;
 use rankwise_run::record::Verdict;
 use rankwise_run::{Fill, Job, Outcome, RunError, RunRecord};
+use schemars::JsonSchema;
 use serde::Serialize;
 use tracing::Level;
 
@@ -182,8 +183,8 @@ const fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-#[derive(Serialize)]
-struct Data<'r> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Data<'r> {
     plan: String,
     /// The record of every proposal that was run, in the order of the plan.
     runs: Vec<&'r RunRecord>,
@@ -194,7 +195,7 @@ struct Data<'r> {
     notes: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct NotRun<'r> {
     proposal: &'r str,
     why: String,

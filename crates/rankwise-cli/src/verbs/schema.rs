@@ -4,7 +4,9 @@ use clap::ValueEnum;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
-use super::{check, compare, explain, explore, judge, label, relabel};
+use super::{
+    certify, check, compare, explain, explore, judge, label, relabel, run, template, verify,
+};
 use crate::command::{Answer, Asked, Failure};
 use crate::envelope;
 use crate::exit::Exit;
@@ -18,18 +20,26 @@ pub(crate) enum Answers {
     Check,
     /// Of `compare --json`.
     Compare,
+    /// Of `certify --json`.
+    Certify,
+    /// Of `verify --json`.
+    Verify,
     /// Of `relabel --json`.
     Relabel,
     /// Of `explore --json`.
     Explore,
     /// Of `judge --json`.
     Judge,
+    /// Of `run --json`.
+    Run,
     /// Of `label --json`.
     Label,
+    /// Of `template --json` with `--holdings` or `--out`; without them it is the plan.
+    Template,
 }
 
 /// Prints the schema itself, or the schema in the envelope.
-pub(crate) fn run(asked: Asked, of: Option<Answers>) -> Result<Answer, Failure> {
+pub(crate) fn print(asked: Asked, of: Option<Answers>) -> Result<Answer, Failure> {
     let schema = of.map_or_else(rankwise_plan::schema::plan, of_answers);
     let text = serde_json::to_string_pretty(&schema).map_err(Failure::Json)?;
     let lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -48,6 +58,8 @@ fn of_answers(of: Answers) -> Value {
             envelope::schema("check", &[of_data::<check::OfPlan>, of_data::<check::OfPrograms>])
         }
         Answers::Compare => envelope::schema("compare", &[of_data::<compare::Data>]),
+        Answers::Certify => envelope::schema("certify", &[of_data::<certify::Data>]),
+        Answers::Verify => envelope::schema("verify", &[of_data::<verify::Data>]),
         Answers::Relabel => envelope::schema(
             "relabel",
             &[of_data::<relabel::Data>, of_data::<relabel::UnknownData>],
@@ -57,6 +69,11 @@ fn of_answers(of: Answers) -> Value {
             &[of_data::<explore::Data>, of_data::<explore::UnknownData>],
         ),
         Answers::Judge => envelope::schema("judge", &[of_data::<judge::Data>]),
+        Answers::Run => envelope::schema("run", &[of_data::<run::Data<'_>>]),
         Answers::Label => envelope::schema("label", &[of_data::<label::Data>]),
+        Answers::Template => envelope::schema(
+            "template",
+            &[of_data::<template::Holdings>, of_data::<template::Written<'_>>],
+        ),
     }
 }

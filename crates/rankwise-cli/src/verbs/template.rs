@@ -8,11 +8,14 @@ use std::io;
 use std::path::Path;
 
 use rankwise_plan::template::Draft;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::command::{Answer, Asked, Failure};
 use crate::exit::Exit;
 use crate::unusable::Unusable;
 
+pub(crate) use held::Data as Holdings;
 pub(crate) use scheme::Scheme;
 
 /// Makes the plan, and writes it or what it holds.
@@ -30,12 +33,20 @@ pub(crate) fn run(asked: Asked, scheme: &Scheme) -> Result<Answer, Failure> {
         None => Ok(Answer::document(Exit::Yes, text)),
         Some(file) => {
             let (name, file) = (draft.name(), file.display().to_string());
-            let data = serde_json::json!({ "template": name, "plan": file });
+            let data = Written { template: name, plan: &file };
             asked.answer("written", Exit::Yes, &data, |page| {
                 page.say(&format!("{file}: the plan of {name}"));
             })
         }
     }
+}
+
+/// Where a plan was written.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Written<'a> {
+    template: &'static str,
+    /// The file.
+    plan: &'a str,
 }
 
 /// A plan that was made but is past a limit, or contradicts itself.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use rankwise_certify::{Claim, Rejected, Verified, verify};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::certify::make;
@@ -11,8 +12,8 @@ use crate::command::{Answer, Asked, Failure};
 use crate::exit::Exit;
 use crate::unusable::Unusable;
 
-#[derive(Serialize)]
-struct Data {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Data {
     certificate: String,
     claim: Option<&'static str>,
     sense: Option<&'static str>,

@@ -5,7 +5,10 @@ use serde_json::Value;
 
 use super::{rankwise, root};
 
-const VERBS: [&str; 7] = ["explain", "check", "compare", "relabel", "explore", "judge", "label"];
+const VERBS: [&str; 11] = [
+    "explain", "check", "compare", "certify", "verify", "relabel", "explore", "judge", "run",
+    "label", "template",
+];
 
 fn published(verb: &str) -> Value {
     let path = root().join(format!("docs/schemas/{verb}.schema.json"));
@@ -83,6 +86,10 @@ fn misfit(schema: &Value, value: &Value, root: &Value, at: &str) -> Option<Strin
                 None => Some(format!("{at} has {key}")),
             })
         }),
+        // A map: `properties` says what is wrong where keys are fixed.
+        "additionalProperties" => value.as_object().filter(|_| rule.is_object()).and_then(|map| {
+            map.iter().find_map(|(key, value)| misfit(rule, value, root, &format!("{at}/{key}")))
+        }),
         "minimum" => value
             .as_i64()
             .filter(|value| *value < rule.as_i64().unwrap())
@@ -143,6 +150,36 @@ fn the_answers_about_every_example_fit_the_published_schemas() {
     fits(&schemas, &["label", "16 B"]);
     fits(&schemas, &["label", "all_gather 4 elements send n=2 i32"]);
     fits(&schemas, &["check", "crates/rankwise-plan/tests/bad_inputs/op_add.toml"]);
+    fits(&schemas, &["check", two, "--all"]);
+    for plan in ["examples/plans/two-ranks.toml#originals", "examples/plans/relabelled.toml#whole"]
+    {
+        fits(&schemas, &["certify", plan]);
+    }
+    let certificate = "examples/certificates/originals.json";
+    fits(&schemas, &["verify", certificate, "--plan", two]);
+    fits(&schemas, &["verify", certificate, "--plan", "examples/plans/first-shard-on-a.toml"]);
+    fits(&schemas, &["run", two, "--backend", "mock"]);
+    fits(&schemas, &["run", "examples/plans/per-rank-programs.toml", "--backend", "mock"]);
+    fits(&schemas, &["template", "zero2", "--ranks", "4", "--layers", "1000,2000", "--holdings"]);
+    fits(
+        &schemas,
+        &[
+            "template",
+            "tensor-parallel",
+            "--ranks",
+            "4",
+            "--tokens",
+            "4",
+            "--hidden",
+            "8",
+            "--inner",
+            "10",
+        ],
+    );
+    let out = std::env::temp_dir().join(format!("rankwise-schemas-{}.toml", std::process::id()));
+    let out = out.to_str().unwrap();
+    fits(&schemas, &["template", "ddp", "--ranks", "2", "--layers", "4", "--out", out]);
+    std::fs::remove_file(out).unwrap();
 }
 
 #[test]

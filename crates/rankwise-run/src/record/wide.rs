@@ -1,7 +1,9 @@
 //! 64-bit numbers in JSON.
 
 use core::fmt;
+use std::borrow::Cow;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
 
@@ -32,6 +34,16 @@ impl<'de> Deserialize<'de> for Wide {
             }
         }
         deserializer.deserialize_str(Digits)
+    }
+}
+
+impl JsonSchema for Wide {
+    fn schema_name() -> Cow<'static, str> {
+        "Wide".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^[0-9]+$" })
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rankwise_model::Dtype;
 use rankwise_plan::template::{Amount, Draft, Extent, Held, Holdings, Kind, NOT_PEAKS};
 use rankwise_topology::WorldRank;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::command::{Answer, Asked, Failure};
@@ -90,27 +91,27 @@ fn intervals(ranks: &[WorldRank]) -> String {
 }
 
 /// The same for machines.
-#[derive(Serialize)]
-struct Data {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Data {
     template: &'static str,
     moments: Vec<MomentData>,
     not_said: &'static str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct MomentData {
     after: String,
     held: Vec<HeldData>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct HeldData {
     ranks: Vec<u32>,
     kinds: BTreeMap<&'static str, AmountData>,
     bytes_per_rank: Wide,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct AmountData {
     extent: &'static str,
     layers_full: Option<Wide>,
