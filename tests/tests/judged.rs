@@ -135,7 +135,7 @@ fn stale_cleared_or_another_buffers() {
         in_place,
         &[11.0, 22.0, 33.0, 44.0],
         "stale",
-        "stale: written by step 1; step 3 made what is needed in `y`",
+        "stale: written by step 1; step 3 made what is needed here",
     );
     only(
         in_place,
@@ -238,4 +238,82 @@ fn what_the_values_do_not_tell_apart_is_listed() {
     let found = laws(TP_MEAN, &[2.75, 5.5, 8.25, 11.0]);
     let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["divisor", "divided_twice"], "{found:?}");
+}
+
+/// `rank 1 positions 2..4 hold 2·x@A + …`: the rest is right, and what is not has a name.
+#[test]
+fn wrong_in_a_part_only() {
+    only(
+        SUM,
+        &[1111.0, 2222.0, 3336.0, 4448.0],
+        "repeated",
+        "repeated: x@rank0[2..4] counts 2 times, needed 1",
+    );
+    // The middle was not reduced.
+    only(SUM, &[1111.0, 20.0, 30.0, 4444.0], "unreduced", "unreduced: x@rank1[1..3] alone");
+    // Wrong at both ends, and right between: no law leaves that.
+    let ends = [10.0, 2222.0, 3333.0, 40.0];
+    assert_eq!(finding(SUM, 1, &ends).law, Law::Unexplained);
+    // Zeros tell of no fold, though one of rank 0's and rank 1's would leave them too.
+    only(
+        SUM,
+        &[1111.0, 2222.0, 0.0, 0.0],
+        "constant",
+        "constant: 0 wherever it is wrong, as if never written or cleared",
+    );
+}
+
+#[test]
+fn what_was_allocated_and_not_written_may_hold_anything() {
+    let half = r#"{ call = "alloc", dtype = "f64", count = 4, recv = "y" },
+        { call = "copy", send = "x[0..2]", recv = "y[0..2]" }"#;
+    assert_eq!(finding(half, 1, &[10.0, 20.0, 7.0, f64::NAN]).law, Law::Right);
+    // What was written is held to it.
+    let cleared = finding(half, 1, &[10.0, 0.0, 0.0, 0.0]);
+    assert_eq!((cleared.wrong, cleared.law.name()), (1, "constant"));
+    let all = r#"{ call = "alloc", dtype = "f64", count = 4, recv = "y" }"#;
+    assert_eq!(finding(all, 1, &[1.0, 2.0, 3.0, 4.0]).law, Law::Right);
+    // Read from there, nothing is promised of what comes of it.
+    let read = r#"{ call = "alloc", dtype = "f64", count = 4, recv = "t" },
+        { call = "copy", send = "x[0..2]", recv = "t[0..2]" },
+        { call = "all_reduce", op = "sum", send = "t", recv = "y" }"#;
+    assert_eq!(finding(read, 1, &[1111.0, 2222.0, 5.0, 6.0]).law, Law::Right);
+    assert_eq!(finding(read, 1, &[10.0, 20.0, 5.0, 6.0]).law.name(), "unreduced");
+}
+
+#[test]
+fn another_constant_where_the_plan_has_one() {
+    let padded = r#"{ call = "pad", count = 6, value = 0, send = "x", recv = "y" }"#;
+    only(
+        padded,
+        &[10.0, 20.0, 30.0, 40.0, 9.0, 9.0],
+        "padding",
+        "padding with 9 where 0 is needed",
+    );
+    assert_eq!(finding(padded, 1, &[10.0, 20.0, 30.0, 40.0, 0.0, 0.0]).law, Law::Right);
+    let filled = r#"{ call = "fill", value = 7, dtype = "f64", count = 4, recv = "y" }"#;
+    only(filled, &[0.0; 4], "other_constant", "0 where 7 is needed");
+    only(filled, &[7.0, 7.0, 8.0, 7.0], "other_constant", "8 where 7 is needed");
+    // Two other values are no constant.
+    assert_eq!(finding(filled, 1, &[7.0, 6.0, 8.0, 7.0]).law, Law::Unexplained);
+}
+
+#[test]
+fn a_view_that_was_not_written() {
+    // Position 2 and 3 should hold what was copied there last.
+    let views = r#"{ call = "copy", send = "x", recv = "y" },
+        { call = "copy", send = "x[0..2]", recv = "y[2..4]" }"#;
+    only(
+        views,
+        &[10.0, 20.0, 30.0, 40.0],
+        "stale",
+        "stale: written by step 0; step 1 made what is needed here",
+    );
+    only(
+        views,
+        &[10.0, 20.0, 0.0, 0.0],
+        "constant",
+        "constant: 0 wherever it is wrong, as if never written or cleared",
+    );
+    assert_eq!(finding(views, 1, &[10.0, 20.0, 10.0, 20.0]).law, Law::Right);
 }

@@ -2,11 +2,12 @@
 //! here stays as it was written.
 
 use rankwise_plan::Plan;
-use rankwise_plan::compare::{Comparison, Difference, State, compare};
+use rankwise_plan::compare::{Comparison, Difference, Named, State, compare};
 use rankwise_plan::file::Format;
 use rankwise_plan::read::NoArrays;
 use rankwise_plan::sense::Sense;
 use rankwise_plan::term::Terms;
+use rankwise_plan::wrong::Wrong;
 
 /// Four ranks in pairs (`tp`: 0 and 1, 2 and 3; `dp`: 0 and 2, 1 and 3), an input `g` of
 /// four elements, and two proposals that leave `y`.
@@ -174,4 +175,90 @@ fn a_conversion_is_part_of_the_term() {
     let whole = WHOLE.replace("OP", "sum");
     let [cut, kept] = differ("f32", &narrow, &[&whole]);
     assert!(cut.contains("cast") && !kept.contains("cast"), "{cut} | {kept}");
+}
+
+/// Which side is measured by the other, and what it would be.
+#[track_caller]
+fn named(one: &[&str], other: &[&str]) -> (usize, Vec<&'static str>) {
+    match compared("i32", one, other).state.evidence {
+        Some(Difference::Values { named: Named { side, wrongs }, .. }) => {
+            (side, wrongs.iter().map(Wrong::name).collect())
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// No need is stated: the second is measured by the first.
+#[test]
+fn a_difference_has_a_name_without_any_need() {
+    let whole = reduce("sum", "world", "g", "y");
+    let tp = reduce("sum", "tp", "g", "y");
+    assert_eq!(named(&[&whole], &[&tp]), (1, vec!["sub_group"]));
+    assert_eq!(named(&[&tp], &[&whole]), (1, vec!["sub_group"]));
+    let twice = [reduce("sum", "world", "g", "t"), reduce("sum", "world", "t", "y")];
+    let twice = twice.each_ref().map(String::as_str);
+    assert_eq!(named(&[&whole], &twice), (1, vec!["repeated", "other_buffer"]));
+    // Places, not only values: blocks, and owners.
+    let gathered =
+        |order: &str| format!(r#"call = "all_gather", over = [{order}], send = "g", recv = "y""#);
+    assert_eq!(
+        named(&[&gathered("[0, 1, 2, 3]")], &[&gathered("[0, 2, 1, 3]")]),
+        (1, vec!["permuted"])
+    );
+    let scattered = |order: &str| {
+        format!(r#"call = "reduce_scatter", op = "sum", over = [{order}], send = "g", recv = "y""#)
+    };
+    assert_eq!(
+        named(&[&scattered("[0, 1, 2, 3]")], &[&scattered("[1, 0, 2, 3]")]),
+        (1, vec!["owners_permuted", "out_of_place"])
+    );
+    // Shorter, and another value where both have one.
+    assert_eq!(
+        named(&[r#"call = "copy", send = "g", recv = "y""#], &[&scattered("[0, 1, 2, 3]")]),
+        (1, vec!["length", "extra", "extra", "extra", "other_buffer"])
+    );
+}
+
+/// What holds nothing is the one that is measured, first or second.
+#[test]
+fn where_one_side_has_nothing_it_is_the_one_that_lacks() {
+    let whole = reduce("sum", "world", "g", "y");
+    let rooted = r#"call = "reduce", op = "sum", root = 0, send = "g", recv = "y""#;
+    assert_eq!(named(&[&whole], &[rooted]), (1, vec!["only_on_root"]));
+    assert_eq!(named(&[rooted], &[&whole]), (0, vec!["only_on_root"]));
+    let on_one = r#"call = "copy", on = { rank = 0 }, send = "g", recv = "y""#;
+    let copied = r#"call = "copy", send = "g", recv = "y""#;
+    assert_eq!(named(&[copied], &[on_one]), (1, vec!["never_written", "other_buffer"]));
+    assert_eq!(named(&[on_one], &[copied]), (0, vec!["never_written", "other_buffer"]));
+}
+
+#[test]
+fn every_place_in_which_states_differ() {
+    let text = "format = 1\n\
+        group.ranks = 3\n\
+        input.g = { dtype = \"i32\", count = 4, meaning = \"gradient\" }\n\
+        proposal.one = { outputs = [\"y\"], step = [\n\
+            { call = \"all_reduce\", op = \"sum\", send = \"g\", recv = \"y\" }] }\n\
+        proposal.other = { outputs = [\"y\"], step = [\n\
+            { call = \"all_reduce\", op = \"sum\", send = \"g\", recv = \"y\" },\n\
+            { call = \"copy\", on = { rank = 0 }, send = \"g[0..1]\", recv = \"y[0..1]\" },\n\
+            { call = \"copy\", on = { rank = 2 }, send = \"g[1..2]\", recv = \"y[1..2]\" },\n\
+            { call = \"copy\", on = { rank = 2 }, send = \"g[3..4]\", recv = \"y[3..4]\" }] }\n";
+    let plan = Plan::read(text, Format::Toml, &mut NoArrays).unwrap();
+    let [one, other] = [&plan.proposals[0], &plan.proposals[1]];
+    let mut terms = Terms::new();
+    let found = compare((&plan, one), (&plan, other), &mut terms).unwrap();
+    let all = found.places((&plan, one), (&plan, other), &mut terms);
+    let at: Vec<(&str, std::ops::Range<u64>)> = all
+        .iter()
+        .map(|difference| match difference {
+            Difference::Values { place, positions, .. } => (place.as_str(), positions.clone()),
+            other @ Difference::Places { .. } => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(at, [("rank 0", 0..1), ("rank 2", 1..2), ("rank 2", 3..4)]);
+    assert!(all[0].is_where(&found.state.evidence.clone().unwrap()));
+    assert!(!all[1].is_where(&all[2]));
+    let same = compare((&plan, one), (&plan, one), &mut terms).unwrap();
+    assert!(same.places((&plan, one), (&plan, one), &mut terms).is_empty());
 }

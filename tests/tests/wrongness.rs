@@ -4,13 +4,14 @@
 use rankwise_plan::Plan;
 use rankwise_plan::evaluate::evaluate;
 use rankwise_plan::file::Format;
-use rankwise_plan::need::{Answer, Evidence, judge_needs};
+use rankwise_plan::need::{Answer, Evidence, judge_needs, places};
 use rankwise_plan::read::NoArrays;
 use rankwise_plan::term::Terms;
+use rankwise_plan::wrong::Wrong;
 
 /// Four ranks on devices D0 … D3, in two pairs (`tp`) and across them (`dp`), with
 /// inputs `g` and `p` of 8 elements; the proposal's steps, and one need on `y`.
-fn evidence(dtype: &str, steps: &[&str], on: &str, holds: &str) -> Evidence {
+fn plan(dtype: &str, steps: &[&str], on: &str, holds: &str) -> Plan {
     let steps: Vec<String> = steps.iter().map(|step| format!("{{ {step} }}")).collect();
     let text = format!(
         "format = 1\n\
@@ -23,8 +24,12 @@ fn evidence(dtype: &str, steps: &[&str], on: &str, holds: &str) -> Evidence {
          need = [{{ on = {on}, {holds} }}]\n",
         steps.join(", ")
     );
-    let plan = Plan::read(&text, Format::Toml, &mut NoArrays)
-        .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    Plan::read(&text, Format::Toml, &mut NoArrays).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// The first place where the need is not met.
+fn evidence(dtype: &str, steps: &[&str], on: &str, holds: &str) -> Evidence {
+    let plan = plan(dtype, steps, on, holds);
     let (mut terms, proposal) = (Terms::new(), &plan.proposals[0]);
     let evaluation = evaluate(&plan, proposal, &mut terms).unwrap();
     let report = judge_needs(&plan, proposal, &evaluation, &mut terms).unwrap();
@@ -375,4 +380,116 @@ fn other_inputs_types_and_reductions() {
         wrong("f32", &half, "sum(g)"),
         [("element_type", "computed in bf16, needed in f32".to_string())]
     );
+}
+
+#[test]
+fn computed_in_another_type_though_it_ends_in_the_right_one() {
+    let before = [
+        r#"call = "cast", dtype = "bf16", send = "g", recv = "n""#,
+        r#"call = "all_reduce", op = "sum", send = "n", recv = "y""#,
+    ];
+    assert_eq!(
+        wrong("f32", &before, "cast(sum(g), bf16)"),
+        [("element_type", "computed in bf16, needed in f32".to_string())]
+    );
+    let after = [
+        r#"call = "all_reduce", op = "sum", send = "g", recv = "n""#,
+        r#"call = "cast", dtype = "bf16", send = "n", recv = "y""#,
+    ];
+    assert_eq!(
+        wrong("f32", &after, "sum(cast(g, bf16))"),
+        [("element_type", "computed in f32, needed in bf16".to_string())]
+    );
+    // Another sum as well, and in another type: then parts are named.
+    let tp = [before[0], r#"call = "all_reduce", op = "sum", over = "tp", send = "n", recv = "y""#];
+    assert_ne!(wrong("f32", &tp, "cast(sum(g), bf16)")[0].0, "element_type");
+}
+
+#[test]
+fn truncated_in_parts() {
+    let tp_mean = r#"call = "all_reduce", op = "avg", over = "tp", send = "g", recv = "t""#;
+    let mean_of =
+        [tp_mean, r#"call = "all_reduce", op = "avg", over = "dp", send = "t", recv = "y""#];
+    assert_eq!(
+        wrong("i32", &mean_of, "avg(g)"),
+        [(
+            "divided_in_parts",
+            "scaled wrongly: divided in parts, by 2 and then by 2, truncated each time, needed \
+             once by 4"
+                .to_string()
+        )]
+    );
+    let sum_of =
+        [tp_mean, r#"call = "all_reduce", op = "sum", over = "dp", send = "t", recv = "y""#];
+    assert_eq!(
+        wrong("i32", &sum_of, "avg(g)"),
+        [(
+            "divided_in_parts",
+            "scaled wrongly: divided in parts, by 2, truncated each time, needed once by 4"
+                .to_string()
+        )]
+    );
+    // The means of one pair are no part of what the other pair needs.
+    let across =
+        [tp_mean, r#"call = "all_reduce", op = "avg", over = "tp", send = "t", recv = "y""#];
+    assert_ne!(wrong("i32", &across, "avg(g)")[0].0, "divided_in_parts");
+}
+
+#[test]
+fn a_contribution_with_another_factor_is_not_repeated() {
+    let halves =
+        r#"call = "all_reduce", op = "premul", scalars = [0.5, 1, 1, 3], send = "g", recv = "y""#;
+    assert_eq!(
+        wrong("f32", &[halves], "premul(g, 0.25, 1, 1, 2)"),
+        [
+            ("scaled", "scaled wrongly: g@D0[0..8] counts 1/2 times, needed 1/4".to_string()),
+            ("repeated", "repeated: g@D3[0..8] counts 3 times, needed 2".to_string()),
+        ]
+    );
+}
+
+/// What everybody needs is at home wherever it is: that a rank lacks it is another matter.
+#[test]
+fn what_every_rank_needs_is_at_no_wrong_owner() {
+    let rooted = r#"call = "reduce", op = "sum", root = 0, send = "g", recv = "y""#;
+    only("i32", rooted, "sum(g)", "only_on_root", "not promised: step 0 fills it on the root only");
+    let on_one = r#"call = "copy", on = { rank = 0 }, send = "g", recv = "y""#;
+    only("i32", on_one, "g@D0", "never_written", "never written: no step writes this buffer here");
+}
+
+#[test]
+fn every_place_where_a_need_is_not_met() {
+    // Positions 0 and 1 are overwritten by the own contribution, and on rank 3 positions 6
+    // and 7 count it twice.
+    let steps = [
+        r#"call = "all_reduce", op = "sum", send = "g", recv = "y""#,
+        r#"call = "copy", send = "g[0..2]", recv = "y[0..2]""#,
+        r#"call = "fold", op = "sum", on = { rank = 3 }, send = ["y[6..8]", "g[6..8]"], recv = "y[6..8]""#,
+    ];
+    let plan = plan("i32", &steps, "{ group = \"dp\" }", "buffer = \"y\", holds = \"sum(g)\"");
+    let (mut terms, proposal) = (Terms::new(), &plan.proposals[0]);
+    let evaluation = evaluate(&plan, proposal, &mut terms).unwrap();
+    let all = places(&plan, proposal, &evaluation, &mut terms, 0).unwrap();
+    let told: Vec<(u32, std::ops::Range<u64>, Vec<&str>)> = all
+        .iter()
+        .map(|place| {
+            let names = place.wrongs.iter().map(Wrong::name).collect();
+            (place.rank.index(), place.positions.clone(), names)
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (0, 0..2, vec!["unreduced"]),
+            (1, 0..2, vec!["unreduced"]),
+            (2, 0..2, vec!["unreduced"]),
+            (3, 0..2, vec!["unreduced"]),
+            (3, 6..8, vec!["repeated"]),
+        ]
+    );
+    let first = judge_needs(&plan, proposal, &evaluation, &mut terms).unwrap().needs.remove(0);
+    let first = first.evidence.unwrap();
+    assert_eq!((first.rank, first.positions), (all[0].rank, all[0].positions.clone()));
+    // No such need.
+    assert!(places(&plan, proposal, &evaluation, &mut terms, 1).unwrap().is_empty());
 }

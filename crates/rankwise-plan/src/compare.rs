@@ -4,8 +4,10 @@
 //! [`Surface`]. Place is the device where a map is given, else the rank. Two states
 //! are the same when their domains and their normalised terms are.
 
+mod sides;
 mod state;
 mod unsettled;
+mod walk;
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -19,7 +21,7 @@ use crate::sense::{Grounds, Sense};
 use crate::surface::{Evaluated, Surface};
 use crate::term::Terms;
 
-pub use state::{Difference, State, StateReport};
+pub use state::{Difference, Named, State, StateReport};
 pub use unsettled::Unsettled;
 
 /// Two proposals, compared.
@@ -172,6 +174,20 @@ impl Comparison {
                 _ => Summary::Unknown,
             },
         }
+    }
+
+    /// Every place in which the states are known to differ, the first included, run by run
+    /// and without names; of the same proposals and with the terms of this comparison.
+    pub fn places(
+        &self,
+        left: (&Plan, &Proposal),
+        right: (&Plan, &Proposal),
+        terms: &mut Terms,
+    ) -> Vec<Difference> {
+        let [first, second] = &self.evaluations;
+        let one = Evaluated { plan: left.0, proposal: left.1, evaluation: first };
+        let other = Evaluated { plan: right.0, proposal: right.1, evaluation: second };
+        Difference::all(&one, &other, &self.surface, terms)
     }
 
     /// Whether each side does what is needed.

@@ -8,11 +8,13 @@
 //!   order, or at another owner.
 //! - `history` looks back over the steps: a value that was overwritten, one that is in
 //!   another buffer, a buffer that was read where nothing had been written.
+//! - `naming` puts them together for one place where something else is held than should be.
 //! - `remedy` says what would mend it.
 
 mod groups;
 mod history;
 mod name;
+mod naming;
 mod placement;
 mod remedy;
 mod scale;
@@ -25,7 +27,8 @@ pub use placement::{Owner, Permutation};
 
 pub(crate) use groups::Groups;
 pub(crate) use history::History;
-pub(crate) use placement::{Claim, owners, reordered};
+pub(crate) use naming::{Difference, Naming, Why};
+pub(crate) use placement::Claim;
 pub(crate) use value::Scene;
 
 /// More than this of one kind is not listed one by one.

@@ -1,21 +1,21 @@
 //! The states of two proposals, place by place.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::ops::Range;
+use core::ops::{ControlFlow, Range};
 
 use rankwise_topology::WorldRank;
 
-use crate::equal::{Equality, equality};
+use super::sides::Sides;
+use super::walk::Walk;
 use crate::memory::{Origins, identity, ranks};
 use crate::plan::Plan;
-use crate::sense::{Gathering, Grounds, Sense};
+use crate::sense::{Grounds, Sense};
 use crate::surface::{Evaluated, Surface};
-use crate::term::{InputId, Placed, Terms};
-use crate::vector::{Content, Run, Vector, side_by_side};
-use crate::wrong::NOT_PROVEN;
+use crate::term::{InputId, Terms};
+use crate::wrong::Wrong;
 
 /// Whether two states are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,7 +76,20 @@ pub enum Difference {
         first: String,
         /// What the second holds there.
         second: String,
+        /// What that is by name, were the other side's value the one that is needed;
+        /// empty where the difference itself is not certain.
+        named: Named,
     },
+}
+
+/// What one side of a comparison is, measured by the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    /// Which side is measured: 1 for the second, and 0 for the first where it has nothing
+    /// in a place in which the second has something.
+    pub side: usize,
+    /// What would be wrong with it.
+    pub wrongs: Vec<Wrong>,
 }
 
 impl StateReport {
@@ -116,33 +129,28 @@ impl StateReport {
             Err(Mismatch::Unknown(because)) => {
                 return Self::unknown(alloc::vec![because], None);
             }
-            Err(Mismatch::Different(evidence)) => return Self::different(evidence),
+            Err(Mismatch::Different([first, second])) => {
+                return Self::different(Difference::Places { first, second });
+            }
         };
         let doubtful = doubtful_inputs(left.plan, right.plan, terms);
-        let mut walk = Walk {
-            terms,
-            doubtful: &doubtful,
-            seen: BTreeSet::new(),
-            lists: BTreeSet::new(),
-            doubts: BTreeSet::new(),
-            weakest: None,
-            grounds: Gathering::default(),
-            open: None,
-        };
+        let mut walk = Walk::new(terms, &doubtful);
+        let mut open = None;
+        let naming = Sides { terms: walk.terms, sides: [left, right], pairs: &pairs };
         for Pair { place, ranks } in &pairs {
             for buffer in &surface.compared {
-                let held = [(left, ranks[0]), (right, ranks[1])]
-                    .map(|(side, rank)| side.proposal.held(&side.evaluation.after, rank, buffer));
-                let found = walk.compare(held.map(|held| held.map(AsRef::as_ref)));
-                if let Some(Found { positions, texts: [first, second], certain }) = found {
-                    let (place, buffer, ranks) = (place.clone(), buffer.clone(), *ranks);
-                    let evidence =
-                        Difference::Values { place, ranks, buffer, positions, first, second };
-                    if certain {
-                        return Self::different(evidence);
-                    }
-                    walk.open = walk.open.or(Some(evidence));
+                let Some(found) = walk.first(naming.held(buffer, *ranks)) else { continue };
+                let named = if found.certain {
+                    naming.named(buffer, *ranks, &found)
+                } else {
+                    Named::default()
+                };
+                let (certain, place) = (found.certain, place.clone());
+                let evidence = found.told(walk.terms, (place, *ranks, buffer), named);
+                if certain {
+                    return Self::different(evidence);
                 }
+                open = open.or(Some(evidence));
             }
         }
         if walk.doubts.is_empty() && surface.compared.is_empty() {
@@ -160,19 +168,67 @@ impl StateReport {
                 grounds,
             };
         }
-        Self::unknown(walk.doubts.into_iter().collect(), walk.open)
+        Self::unknown(walk.doubts.into_iter().collect(), open)
+    }
+}
+
+impl Difference {
+    /// Whether this and `other` are one place, whatever else is said of it.
+    pub fn is_where(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Values { place, buffer, positions, .. },
+                Self::Values { place: at, buffer: of, positions: from, .. },
+            ) => (place, buffer, positions) == (at, of, from),
+            (Self::Places { .. }, Self::Places { .. }) => true,
+            _ => false,
+        }
+    }
+
+    /// Every known difference between two states, place by place, buffer by buffer and
+    /// run by run. How each is called is left to the first.
+    pub(super) fn all(
+        left: &Evaluated<'_>,
+        right: &Evaluated<'_>,
+        surface: &Surface,
+        terms: &mut Terms,
+    ) -> Vec<Self> {
+        let pairs = match places(left.plan, right.plan) {
+            Ok(pairs) => pairs,
+            Err(Mismatch::Unknown(_)) => return Vec::new(),
+            Err(Mismatch::Different([first, second])) => {
+                return alloc::vec![Self::Places { first, second }];
+            }
+        };
+        let doubtful = doubtful_inputs(left.plan, right.plan, terms);
+        let mut walk = Walk::new(terms, &doubtful);
+        let sides = Sides { terms: walk.terms, sides: [left, right], pairs: &pairs };
+        let mut all = Vec::new();
+        for Pair { place, ranks } in &pairs {
+            for buffer in &surface.compared {
+                _ = walk.each(sides.held(buffer, *ranks), &mut |found| {
+                    if found.certain {
+                        let place = (place.clone(), *ranks, buffer.as_str());
+                        all.push(found.told(sides.terms, place, Named::default()));
+                    }
+                    ControlFlow::Continue(())
+                });
+            }
+        }
+        all
     }
 }
 
 /// The same place on both sides.
-struct Pair {
+pub(super) struct Pair {
     place: String,
-    ranks: [WorldRank; 2],
+    pub(super) ranks: [WorldRank; 2],
 }
 
 enum Mismatch {
     Unknown(String),
-    Different(Difference),
+    /// The places of each that the other does not have, or their number.
+    Different([String; 2]),
 }
 
 /// Pairs the ranks of both plans by place.
@@ -184,7 +240,7 @@ fn places(left: &Plan, right: &Plan) -> Result<Vec<Pair>, Mismatch> {
         (None, None) => {
             let (first, second) =
                 (format!("{} ranks", left.world), format!("{} ranks", right.world));
-            Err(Mismatch::Different(Difference::Places { first, second }))
+            Err(Mismatch::Different([first, second]))
         }
         (Some(_), Some(_)) => {
             let [mut first, mut second] = [places_of(left), places_of(right)];
@@ -196,8 +252,7 @@ fn places(left: &Plan, right: &Plan) -> Result<Vec<Pair>, Mismatch> {
             };
             let (lost, gained) = (only(&first, &second), only(&second, &first));
             if !lost.is_empty() || !gained.is_empty() {
-                let difference = Difference::Places { first: lost, second: gained };
-                return Err(Mismatch::Different(difference));
+                return Err(Mismatch::Different([lost, gained]));
             }
             let mut pairs = Vec::new();
             while let (Some((place, one)), Some((_, other))) =
@@ -272,118 +327,4 @@ fn doubtful_inputs(left: &Plan, right: &Plan, terms: &mut Terms) -> BTreeMap<Inp
         }
     }
     doubtful
-}
-
-struct Walk<'a> {
-    terms: &'a Terms,
-    doubtful: &'a BTreeMap<InputId, String>,
-    /// Pairs of vectors already found the same.
-    seen: BTreeSet<(usize, usize)>,
-    /// Lists of terms that were looked through, by where they are.
-    lists: BTreeSet<(usize, usize)>,
-    doubts: BTreeSet<String>,
-    weakest: Option<Sense>,
-    grounds: Gathering,
-    open: Option<Difference>,
-}
-
-/// A difference between what two places hold.
-struct Found {
-    positions: Range<u64>,
-    texts: [String; 2],
-    /// Whether nothing in it depends on what is not stated.
-    certain: bool,
-}
-
-impl Walk<'_> {
-    /// The first difference between what two places hold in one buffer.
-    fn compare(&mut self, held: [Option<&Vector>; 2]) -> Option<Found> {
-        let [first, second] = held;
-        let nothing = Vector::empty(rankwise_model::Dtype::U8);
-        let (first, second) = (first.unwrap_or(&nothing), second.unwrap_or(&nothing));
-        let key = (core::ptr::from_ref(first).addr(), core::ptr::from_ref(second).addr());
-        if held.iter().all(Option::is_some) && self.seen.contains(&key) {
-            return None;
-        }
-        if first.is_kept_like(second) {
-            // Equal, position for position: what is left is what that rests on.
-            for list in first.term_lists() {
-                if list.len() > 1 && !self.lists.insert((list.as_ptr().addr(), list.len())) {
-                    continue;
-                }
-                for term in list {
-                    let content = Content::Term(Placed { term: *term, at: 0 });
-                    // It equals itself: no difference is found.
-                    _ = self.differ(&(0..1), content, content);
-                }
-            }
-            if held.iter().all(Option::is_some) {
-                self.seen.insert(key);
-            }
-            return None;
-        }
-        let vectors = [first, second];
-        for (positions, contents) in side_by_side(&vectors) {
-            if let [one, other] = contents.as_slice()
-                && let Some(found) = self.differ(&positions, *one, *other)
-            {
-                return Some(found);
-            }
-        }
-        let (short, long) = (first.count().min(second.count()), first.count().max(second.count()));
-        let rest = if first.count() > short { first } else { second };
-        for run in rest.within(short..long) {
-            if let Content::Term(_) = run.content {
-                let positions = run.positions.start.saturating_add(short)
-                    ..run.positions.end.saturating_add(short);
-                let held = self.terms.show_run(&run);
-                let nothing = "nothing".to_string();
-                let texts = if first.count() > short { [held, nothing] } else { [nothing, held] };
-                return Some(Found { positions, texts, certain: true });
-            }
-        }
-        self.seen.insert(key);
-        None
-    }
-
-    fn differ(&mut self, positions: &Range<u64>, one: Content, other: Content) -> Option<Found> {
-        let count = positions.end.saturating_sub(positions.start);
-        let terms = self.terms;
-        let found = |certain| Found {
-            positions: positions.clone(),
-            texts: [one, other]
-                .map(|content| terms.show_run(&Run { positions: 0..count, content })),
-            certain,
-        };
-        let (Content::Term(first), Content::Term(second)) = (one, other) else {
-            // Two positions that are not in the domain do not differ.
-            let both_gaps = matches!((one, other), (Content::Gap(_), Content::Gap(_)));
-            return (!both_gaps).then(|| found(true));
-        };
-        let mut doubts = BTreeSet::new();
-        for placed in [first, second] {
-            let Some(form) = terms.forms().of(placed) else { continue };
-            if terms.forms().is_unknown(form.form) {
-                doubts.insert("a reduction is not named".to_string());
-            }
-            if !self.doubtful.is_empty() {
-                let inputs = terms.forms().inputs_of(form.form);
-                doubts.extend(inputs.iter().filter_map(|input| self.doubtful.get(input)).cloned());
-            }
-        }
-        let certain = doubts.is_empty();
-        self.doubts.extend(doubts);
-        match equality(terms, one, other) {
-            Equality::Equal(sense) => {
-                self.weakest = self.weakest.max(Some(sense));
-                self.grounds.add(terms, first, second);
-                None
-            }
-            Equality::NotProven => {
-                self.doubts.insert(NOT_PROVEN.to_string());
-                Some(found(false))
-            }
-            Equality::Differ | Equality::BothGaps => Some(found(certain)),
-        }
-    }
 }

@@ -4,6 +4,7 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Range;
 
 use rankwise_model::Scalar;
 use rankwise_topology::WorldRank;
@@ -113,19 +114,23 @@ impl Case<'_> {
             wrongs.extend(self.permuted());
         }
         wrongs.extend(self.earlier(terms, numbers, Of::SameBuffer));
-        wrongs.extend(self.misfolded(terms, numbers, |terms, placed, count| {
-            folded.candidates(terms, placed, self.rank, count)
-        }));
+        let folds =
+            |terms: &mut Terms, placed, count| folded.candidates(terms, placed, self.rank, count);
+        wrongs.extend(self.misfolded(terms, numbers, Where::Runs, folds));
         // What says less is asked only where nothing else explains it.
         if wrongs.is_empty() {
             let others = |terms: &mut Terms, placed, _| other_reductions(terms, placed);
-            wrongs.extend(self.misfolded(terms, numbers, others));
+            wrongs.extend(self.misfolded(terms, numbers, Where::Runs, others));
+        }
+        // What was cleared, or not written, tells of no fold.
+        if wrongs.is_empty() && !self.is_cleared() {
+            wrongs.extend(self.misfolded(terms, numbers, Where::Wrong, folds));
         }
         if wrongs.is_empty() {
             wrongs.extend(self.earlier(terms, numbers, Of::OtherBuffers));
         }
         if wrongs.is_empty() {
-            wrongs.extend(self.constant());
+            wrongs.extend(self.constant(terms));
         }
         Law::of(wrongs).unwrap_or(Law::Unexplained)
     }
@@ -191,7 +196,7 @@ impl Case<'_> {
         let since = found.since;
         Some(match (of, last.since) {
             (Of::SameBuffer, Some(made_by)) => {
-                Wrong::Stale { found_since: since, buffer: self.buffer.to_string(), made_by }
+                Wrong::Stale { found_since: since, buffer: None, made_by }
             }
             _ => {
                 let buffer = self.expected.proposal.public_name(found.buffer).to_string();
@@ -210,12 +215,42 @@ impl Case<'_> {
     }
 
     /// One value wherever something is wrong.
-    fn constant(&self) -> Option<Wrong> {
+    fn constant(&self, terms: &Terms) -> Option<Wrong> {
         let wrong = self.want.wrong_positions(self.values);
         let value = self.values.get(*wrong.first()?)?;
-        let is_zero = value == Scalar::from_bits(value.dtype(), 0);
+        if let Some(wrong) = self.other_constant(terms, &wrong, value) {
+            return Some(wrong);
+        }
         let all = wrong.iter().all(|position| self.values.get(*position) == Some(value));
-        (all && (is_zero || wrong.len() > 1)).then(|| Wrong::Constant { value: value.to_string() })
+        (all && (self.is_cleared() || wrong.len() > 1))
+            .then(|| Wrong::Constant { value: value.to_string() })
+    }
+
+    /// Whether there is a zero wherever something is wrong.
+    fn is_cleared(&self) -> bool {
+        let zero = Scalar::from_bits(self.values.dtype(), 0);
+        let mut wrong = self.want.wrong_positions(self.values).into_iter();
+        wrong.all(|position| self.values.get(position) == Some(zero))
+    }
+
+    /// One value where the plan has a constant, padding or what a step filled in.
+    fn other_constant(&self, terms: &Terms, wrong: &[u64], value: Scalar) -> Option<Wrong> {
+        let mut needed = None;
+        for position in wrong {
+            let end = position.checked_add(1)?;
+            let placed = match self.want.vector.within(*position..end).next()?.content {
+                Content::Term(placed) => placed,
+                Content::Gap(_) => return None,
+            };
+            let constant = terms.constant_of(placed.term)?;
+            let is_same = *needed.get_or_insert((placed, constant)) == (placed, constant);
+            if !is_same || self.values.get(*position) != Some(value) {
+                return None;
+            }
+        }
+        let (placed, (_, purpose)) = needed?;
+        let (found, needed) = (value.to_string(), terms.show(placed, 1));
+        Some(Wrong::OtherConstant { found, needed, purpose: Some(purpose) })
     }
 
     /// Whether what was found at `position` is what belongs at `expected`.
@@ -236,6 +271,7 @@ impl Case<'_> {
         &self,
         terms: &mut Terms,
         numbers: &Numbers<'_>,
+        at: Where,
         candidates: impl Fn(&mut Terms, Placed, u64) -> Vec<(Placed, Wrong)>,
     ) -> Vec<Wrong> {
         let mut laws: Option<Vec<Wrong>> = None;
@@ -244,7 +280,14 @@ impl Case<'_> {
             if right {
                 continue;
             }
-            let Content::Term(placed) = run.content else { return Vec::new() };
+            let positions = match at {
+                Where::Runs => run.positions.clone(),
+                Where::Wrong => self.wrong_part(&run),
+            };
+            let offset = positions.start.saturating_sub(run.positions.start);
+            let content = run.content.shifted(offset);
+            let run = Run { positions, content };
+            let Content::Term(placed) = content else { return Vec::new() };
             let found: Vec<Wrong> = candidates(terms, placed, run.count())
                 .into_iter()
                 .filter(|(candidate, _)| self.holds(terms, numbers, &run, *candidate))
@@ -259,6 +302,15 @@ impl Case<'_> {
             });
         }
         laws.unwrap_or_default()
+    }
+
+    /// The part of a run outside of which all is right.
+    fn wrong_part(&self, run: &Run) -> Range<u64> {
+        let is_wrong = |position: &u64| !self.agrees(*position, *position);
+        let first = run.positions.clone().find(is_wrong).unwrap_or(run.positions.end);
+        let last =
+            run.positions.clone().rfind(is_wrong).map_or(first, |last| last.saturating_add(1));
+        first..last
     }
 
     fn holds(&self, terms: &Terms, numbers: &Numbers<'_>, run: &Run, candidate: Placed) -> bool {
@@ -279,6 +331,15 @@ impl Case<'_> {
 
 /// Rotations that start with the right value are common where values repeat.
 const STARTS_TRIED: usize = 64;
+
+/// What a law has to explain of a run in which something is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Where {
+    /// All of it.
+    Runs,
+    /// What lies between its first wrong position and its last.
+    Wrong,
+}
 
 /// Whose earlier values are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

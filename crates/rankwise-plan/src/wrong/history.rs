@@ -68,7 +68,8 @@ impl<'a> History<'a> {
         let buffer = self.proposal.public_name(there.buffer).to_string();
         match (last_here, there.since) {
             (Some(here), Some(made_by)) if here.since < there.since => {
-                Some(Wrong::Stale { found_since: here.since, buffer, made_by })
+                let (found_since, buffer) = (here.since, Some(buffer));
+                Some(Wrong::Stale { found_since, buffer, made_by })
             }
             (_, written_by) => Some(Wrong::OtherBuffer { buffer, written_by }),
         }

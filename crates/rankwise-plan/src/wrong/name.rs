@@ -1,6 +1,7 @@
 //! The names of what can be wrong.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::ops::Range;
 
 use rankwise_model::Dtype;
@@ -92,6 +93,13 @@ pub enum Wrong {
         /// By how many it should be, once; 1 for not at all.
         needed: u64,
     },
+    /// The mean of truncated means, where all is to be divided at once.
+    DividedInParts {
+        /// By how many, one time after the other.
+        by: Vec<u64>,
+        /// By how many it should be, once.
+        needed: u64,
+    },
     /// The mean over the size of another group.
     Divisor {
         /// By how many it was divided.
@@ -108,8 +116,17 @@ pub enum Wrong {
         /// How many times.
         times: String,
     },
-    /// A contribution counts more or less often than it should.
+    /// A contribution counts more often than it should.
     RepeatedPart {
+        /// The contribution.
+        part: String,
+        /// How often it counts.
+        times: String,
+        /// How often it should.
+        needed: String,
+    },
+    /// A contribution counts less often than it should, or by a fraction of it.
+    ScaledPart {
         /// The contribution.
         part: String,
         /// How often it counts.
@@ -184,12 +201,13 @@ pub enum Wrong {
         /// Where the value that is needed here is.
         needed_at: Option<Owner>,
     },
-    /// The buffer was not written again after another one had got what is needed.
+    /// What an earlier step left: the buffer was not written again after what is needed
+    /// had been made.
     Stale {
         /// The step that last wrote the buffer; `None` for an input.
         found_since: Option<usize>,
-        /// The buffer that holds what is needed.
-        buffer: String,
+        /// The other buffer that holds what is needed; `None` if it belongs in this one.
+        buffer: Option<String>,
         /// The later step that made it.
         made_by: usize,
     },
@@ -255,9 +273,10 @@ impl Wrong {
             Self::NotAveraged { .. } => "not_averaged",
             Self::Averaged { .. } => "averaged",
             Self::DividedTwice { .. } => "divided_twice",
+            Self::DividedInParts { .. } => "divided_in_parts",
             Self::Divisor { .. } => "divisor",
             Self::Repeated { .. } | Self::RepeatedPart { .. } => "repeated",
-            Self::Scaled { .. } => "scaled",
+            Self::Scaled { .. } | Self::ScaledPart { .. } => "scaled",
             Self::Missing { .. } => "missing",
             Self::Extra { .. } => "extra",
             Self::OtherConstant { purpose: Some(Constant::Padding), .. } => "padding",

@@ -234,7 +234,10 @@ pub(crate) fn owners(
         if let Some(needed) = needed {
             needs.entry(needed).or_insert(claim.rank);
         }
-        if let Some(held) = held {
+        // What a rank needs itself is in its place there, whoever else needs it too.
+        if let Some(held) = held
+            && needed.as_ref() != Some(held)
+        {
             holds.entry(held).or_insert(claim.rank);
         }
     }

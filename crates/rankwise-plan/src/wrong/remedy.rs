@@ -23,7 +23,9 @@ impl Wrong {
             }
             Self::Length { needed, .. } => format!("take the {needed} positions that are needed"),
             Self::ElementType { found, needed } => {
-                format!("compute in {needed}, or let the need say cast(…, {found})")
+                format!(
+                    "compute in {needed}, or let the need convert to {found} where the steps do"
+                )
             }
             Self::OtherInput { needed, .. } => format!("start from {needed}"),
             Self::OtherReduction { needed, .. } => format!("reduce with op = \"{needed}\""),
@@ -37,10 +39,16 @@ impl Wrong {
             Self::Averaged { .. } => "reduce with op = \"sum\"".to_string(),
             Self::DividedTwice { needed: 1, .. } => "do not divide".to_string(),
             Self::DividedTwice { .. } => "divide once".to_string(),
+            Self::DividedInParts { needed, .. } => {
+                format!("sum first, and divide the sum of all by {needed}, once")
+            }
             Self::Divisor { needed, .. } => format!("divide by {needed}"),
             Self::Repeated { .. } => "sum once: what has been summed is summed again".to_string(),
-            Self::RepeatedPart { part, needed, .. } => {
-                format!("let {part} count {needed} times")
+            Self::RepeatedPart { part, needed, .. } | Self::ScaledPart { part, needed, .. } => {
+                match needed.as_str() {
+                    "1" => format!("let {part} count once"),
+                    needed => format!("let {part} count {needed} times"),
+                }
             }
             Self::Scaled { by } => format!("leave the factor {by} out"),
             Self::Missing { part } => format!("add {part}"),
@@ -62,8 +70,11 @@ impl Wrong {
                  explore` finds the cheapest)"
                     .to_string()
             }
-            Self::Stale { buffer, .. } | Self::OtherBuffer { buffer, .. } => {
+            Self::Stale { buffer: Some(buffer), .. } | Self::OtherBuffer { buffer, .. } => {
                 format!("let the consumer read `{buffer}`, or copy that here")
+            }
+            Self::Stale { buffer: None, made_by, .. } => {
+                format!("read it after step {made_by}, and look which buffer that was handed")
             }
             Self::Overwritten { by, .. } => {
                 format!("read it before step {by}, or let that step write another buffer")

@@ -33,10 +33,14 @@ impl fmt::Display for Wrong {
             Self::NotAveraged { .. }
             | Self::Averaged { .. }
             | Self::DividedTwice { .. }
+            | Self::DividedInParts { .. }
             | Self::Divisor { .. } => scaled(self, f),
             Self::Repeated { times } => write!(f, "repeated: {times} times what is needed"),
             Self::RepeatedPart { part, times, needed } => {
                 write!(f, "repeated: {part} counts {times} times, needed {needed}")
+            }
+            Self::ScaledPart { part, times, needed } => {
+                write!(f, "scaled wrongly: {part} counts {times} times, needed {needed}")
             }
             Self::Scaled { by } => write!(f, "scaled wrongly: {by} times what is needed"),
             Self::OtherConstant { found, needed, purpose: Some(Constant::Padding) } => {
@@ -76,11 +80,7 @@ impl fmt::Display for Wrong {
                 }
                 Ok(())
             }
-            Self::Stale { found_since, buffer, made_by } => write!(
-                f,
-                "stale: {}; step {made_by} made what is needed in `{buffer}`",
-                Since(*found_since)
-            ),
+            Self::Stale { .. } => stale(self, f),
             Self::Overwritten { held_since, by } => {
                 write!(
                     f,
@@ -123,6 +123,16 @@ impl fmt::Display for Since {
     }
 }
 
+/// What an earlier step left.
+fn stale(wrong: &Wrong, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let Wrong::Stale { found_since, buffer, made_by } = wrong else { return Ok(()) };
+    write!(f, "stale: {}; step {made_by} made what is needed", Since(*found_since))?;
+    match buffer {
+        Some(buffer) => write!(f, " in `{buffer}`"),
+        None => f.write_str(" here"),
+    }
+}
+
 /// The wrong divisions.
 fn scaled(wrong: &Wrong, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str("scaled wrongly: ")?;
@@ -136,6 +146,13 @@ fn scaled(wrong: &Wrong, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Wrong::DividedTwice { by: [first, second], needed } => {
             write!(f, "divided twice, by {first} and by {second}, needed ")?;
             if *needed == 1 { f.write_str("undivided") } else { write!(f, "once by {needed}") }
+        }
+        Wrong::DividedInParts { by, needed } => {
+            f.write_str("divided in parts,")?;
+            for (index, by) in by.iter().enumerate() {
+                write!(f, "{} by {by}", if index == 0 { "" } else { " and then" })?;
+            }
+            write!(f, ", truncated each time, needed once by {needed}")
         }
         Wrong::Divisor { found, found_group, needed, needed_group } => {
             let group = |name: &Option<String>| match name {

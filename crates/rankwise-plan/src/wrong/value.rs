@@ -99,6 +99,9 @@ impl Differ<'_> {
         if let Some(wrongs) = self.truncated(found, needed) {
             return wrongs;
         }
+        if let Some(wrong) = self.converted_elsewhere(found, needed) {
+            return alloc::vec![wrong];
+        }
         let (have, want) = (self.parts(found), self.parts(needed));
         // Once each, or as often as the other: a multiple is another matter.
         if let (Some(only_have), Some(only_want)) = (only(&have), only(&want))
@@ -203,16 +206,18 @@ impl Differ<'_> {
 
     /// Integer means, which are opaque: what is divided, and by how much.
     fn truncated(&self, found: PlacedForm, needed: PlacedForm) -> Option<Vec<Wrong>> {
-        let forms = self.terms().forms();
-        let divided_by = |placed: PlacedForm| match forms.get(placed.form) {
-            Some(Form::Divided { form, by }) => {
-                Some((PlacedForm { form: *form, at: placed.at }, u64::from(*by)))
-            }
-            _ => None,
-        };
+        let divided_by = |placed| self.divided_by(placed);
         let groups = self.scene.groups;
         match (divided_by(found), divided_by(needed)) {
             (None, None) => None,
+            (None, Some((sum, over))) if self.in_parts(found, sum).is_some() => {
+                let by = self.in_parts(found, sum).into_iter().collect();
+                Some(alloc::vec![Wrong::DividedInParts { by, needed: over }])
+            }
+            (Some((sum, by)), Some((wanted, over))) if self.in_parts(sum, wanted).is_some() => {
+                let by = self.in_parts(sum, wanted).into_iter().chain([by]).collect();
+                Some(alloc::vec![Wrong::DividedInParts { by, needed: over }])
+            }
             // A multiple of the mean itself.
             (None, Some(_)) if self.parts(found).parts.keys().eq([&needed]) => None,
             (None, Some((sum, over))) => {
@@ -252,6 +257,61 @@ impl Differ<'_> {
                 Some(wrongs.into_iter().chain(divisor).collect())
             }
         }
+    }
+
+    /// What is divided, and by how much, if that is what it is.
+    fn divided_by(&self, placed: PlacedForm) -> Option<(PlacedForm, u64)> {
+        match self.terms().forms().get(placed.form)? {
+            Form::Divided { form, by } => {
+                Some((PlacedForm { form: *form, at: placed.at }, u64::from(*by)))
+            }
+            _ => None,
+        }
+    }
+
+    /// By how much each part of a sum was divided, where undivided they would be `wanted`.
+    fn in_parts(&self, sum: PlacedForm, wanted: PlacedForm) -> Option<u64> {
+        let mut divisor = None;
+        let mut undivided: BTreeMap<PlacedForm, Multiplicity> = BTreeMap::new();
+        let sum = self.parts(sum);
+        for (part, times) in &sum.parts {
+            let (inner, by) = self.divided_by(*part)?;
+            if *divisor.get_or_insert(by) != by {
+                return None;
+            }
+            for (part, each) in self.parts(inner).parts {
+                *undivided.entry(part).or_insert_with(Multiplicity::zero) += each * times;
+            }
+        }
+        let is_sum = sum.how == Combine::Sum && sum.is_fold();
+        divisor.filter(|_| is_sum && undivided == self.parts(wanted).parts)
+    }
+
+    /// The same fold, converted before it where it is needed after it, or the other way
+    /// round: it was computed in another type.
+    fn converted_elsewhere(&self, found: PlacedForm, needed: PlacedForm) -> Option<Wrong> {
+        let forms = self.terms().forms();
+        let converted = |placed: PlacedForm| match forms.get(placed.form) {
+            Some(Form::Cast { form, to }) => Some((PlacedForm { form: *form, ..placed }, *to)),
+            _ => None,
+        };
+        // The type in which the fold within `whole` is, and that of its parts in `parts`.
+        let types = |whole: PlacedForm, parts: PlacedForm| {
+            let (fold, to) = converted(whole)?;
+            let (fold, each) = (self.parts(fold), self.parts(parts));
+            let bare = each.parts.into_iter().map(|(part, times)| match converted(part) {
+                Some((bare, same)) if same == to => Some((bare, times)),
+                _ => None,
+            });
+            let bare: Option<BTreeMap<PlacedForm, Multiplicity>> = bare.collect();
+            let is_it = fold.how == each.how && fold.is_fold() && bare? == fold.parts;
+            is_it.then_some((self.input_type(whole.form)?, to))
+        };
+        if let Some((needed, found)) = types(needed, found) {
+            return Some(Wrong::ElementType { found, needed });
+        }
+        let (found, needed) = types(found, needed)?;
+        Some(Wrong::ElementType { found, needed })
     }
 
     /// The ranks whose contributions are combined, if all count alike.
@@ -306,8 +366,13 @@ impl Differ<'_> {
             } else if needed.is_zero() {
                 Wrong::Extra { part: multiple(times) }
             } else {
-                let (times, needed) = (times.to_string(), needed.to_string());
-                Wrong::RepeatedPart { part: text, times, needed }
+                let is_repeated = times > needed && times.is_integer() && needed.is_integer();
+                let (part, times, needed) = (text, times.to_string(), needed.to_string());
+                if is_repeated {
+                    Wrong::RepeatedPart { part, times, needed }
+                } else {
+                    Wrong::ScaledPart { part, times, needed }
+                }
             });
         }
         let more = wrongs.len().saturating_sub(LISTED);

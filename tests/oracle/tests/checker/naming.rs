@@ -123,7 +123,7 @@ impl Naming<'_> {
                 let length = self.held().map(<[_]>::len);
                 length == Some(index(*found)) && ends == index(*needed) && found != needed
             }
-            Wrong::OtherBuffer { buffer, .. } | Wrong::Stale { buffer, .. } => {
+            Wrong::OtherBuffer { buffer, .. } | Wrong::Stale { buffer: Some(buffer), .. } => {
                 *buffer != self.need.buffer
                     && self.holds(&self.proposal.left.clone(), buffer, &wanted)
             }
@@ -394,7 +394,8 @@ impl Told<'_> {
             return None;
         }
         Some(match wrong {
-            Wrong::RepeatedPart { part, times, needed: once } => {
+            Wrong::RepeatedPart { part, times, needed: once }
+            | Wrong::ScaledPart { part, times, needed: once } => {
                 let (times, once) = (ratio(times)?, ratio(once)?);
                 have.times.iter().any(|(one, often)| {
                     let wanted = want.times.get(one);
