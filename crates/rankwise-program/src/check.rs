@@ -63,6 +63,10 @@ pub enum Caveat {
 impl fmt::Display for Caveat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::TensorIdentityNotChecked { instances: 1, first } => write!(
+                f,
+                "tensor identity not checked in 1 instance that is not tagged on every rank: {first}"
+            ),
             Self::TensorIdentityNotChecked { instances, first } => write!(
                 f,
                 "tensor identity not checked in {instances} instances that are not tagged on \

@@ -58,7 +58,7 @@
 //! assert!(report.outliers.is_empty()); // one against one is no majority
 //! assert_eq!(
 //!     report.to_string(),
-//!     "mismatch of count: all_reduce(sum), collective 0 of world (2 ranks), no majority
+//!     "mismatch of count: all_reduce(sum), collective 0 of world (2 ranks), no majority: an even split
 //!   rank 0: all_reduce(sum) of 4 × f32
 //!     at rank 0, call 0
 //!   rank 1: all_reduce(sum) of 5 × f32

@@ -133,7 +133,13 @@ impl Report {
         write!(f, "{} ({} ranks)", self.communicator, self.ranks)?;
         if self.outliers.is_empty() {
             if self.sides.len() > 1 && self.kind == Kind::Mismatch {
-                f.write_str(", no majority")?;
+                let sizes = || self.sides.iter().map(|side| side.members.len());
+                let is_even = sizes().min() == sizes().max();
+                f.write_str(if is_even {
+                    ", no majority: an even split"
+                } else {
+                    ", no majority"
+                })?;
             }
         } else {
             let plural = if self.outliers.len() > 1 { "outliers" } else { "outlier" };

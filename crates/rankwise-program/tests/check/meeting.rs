@@ -100,3 +100,24 @@ fn a_message_that_nobody_calls_otherwise_is_only_unmatched() {
     assert_eq!(report.kind, Kind::UnmatchedMessage);
     assert!(report.aspects.is_empty() && report.instead.is_empty());
 }
+
+/// Two against two is said to be even; two against one and one is no majority, and not even.
+#[test]
+fn an_even_split_is_said_to_be_even() {
+    let headline = |counts: &[u32]| {
+        let call = |(rank, count): (usize, &u32)| {
+            let call = r#""op": "all_reduce", "dtype": "f32", "redop": "sum", "wait": true"#;
+            format!(r#""{rank}": [{{{call}, "count": {count}}}]"#)
+        };
+        let programs: Vec<String> = counts.iter().enumerate().map(call).collect();
+        let (world, programs) = (counts.len(), programs.join(", "));
+        let findings =
+            check(&program(&format!(r#"{{"world": {world}, "programs": {{{programs}}}}}"#)));
+        let text = findings.reports[0].to_string();
+        text.lines().next().unwrap().rsplit_once("ranks), ").unwrap().1.to_owned()
+    };
+    assert_eq!(headline(&[4, 5]), "no majority: an even split");
+    assert_eq!(headline(&[4, 5, 4, 5]), "no majority: an even split");
+    assert_eq!(headline(&[4, 4, 5, 6]), "no majority");
+    assert_eq!(headline(&[4, 4, 4, 5]), "outlier rank 3");
+}
