@@ -70,7 +70,7 @@ pub(crate) enum Verb {
         /// The plan, or one proposal of it; or a file of rank programs.
         #[arg(value_name = "FILE[#NAME]")]
         plan: PlanRef,
-        /// Show every proposal and every need, however many.
+        /// Show every proposal, every need and every place where one is not met, however many.
         #[arg(long)]
         all: bool,
     },
@@ -84,7 +84,7 @@ pub(crate) enum Verb {
         /// The second proposal.
         #[arg(value_name = "FILE[#NAME]")]
         second: Option<PlanRef>,
-        /// Show every pair, need and figure, however many.
+        /// Show every pair, need, figure and place of a difference, however many.
         #[arg(long)]
         all: bool,
     },

@@ -1,8 +1,13 @@
 //! Needs and whether they are met, as rows and sentences.
 
-use rankwise_plan::need::{Answer, NeedReport, NeedsAnswer, NeedsReport};
-use rankwise_plan::plan::Plan;
+use std::collections::BTreeMap;
+
+use rankwise_plan::PlanError;
+use rankwise_plan::evaluate::Evaluation;
+use rankwise_plan::need::{self, Answer, Evidence, NeedReport, NeedsAnswer, NeedsReport};
+use rankwise_plan::plan::{Plan, Proposal};
 use rankwise_plan::sense::Sense;
+use rankwise_plan::term::Terms;
 use rankwise_plan::wrong::Wrong;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -51,9 +56,46 @@ pub(crate) const fn answer_word(answer: Answer) -> &'static str {
     }
 }
 
+/// By need that is not met: every place where it is not. Empty unless asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Places(BTreeMap<usize, Vec<Evidence>>);
+
+impl Places {
+    /// Looks for them if everything is to be shown.
+    pub(crate) fn of(
+        plan: &Plan,
+        proposal: &Proposal,
+        evaluation: &Evaluation,
+        terms: &mut Terms,
+        report: &NeedsReport,
+        detail: Detail,
+    ) -> Result<Self, PlanError> {
+        let mut places = BTreeMap::new();
+        let failing = report.needs.iter().filter(|need| need.answer == Answer::No);
+        for need in failing.filter(|_| detail == Detail::All) {
+            let all = need::places(plan, proposal, evaluation, terms, need.need)?;
+            places.insert(need.need, all);
+        }
+        Ok(Self(places))
+    }
+
+    /// Those of a need that its report does not tell already.
+    fn others(&self, need: &NeedReport) -> impl Iterator<Item = &Evidence> {
+        let first = need.evidence.as_ref().map(|told| (told.rank, told.positions.clone()));
+        let all = self.0.get(&need.need).into_iter().flatten();
+        all.filter(move |place| Some((place.rank, place.positions.clone())) != first)
+    }
+}
+
 /// What is not met first, then one row per need, then the sense of those that are met.
-pub(crate) fn compose(page: &mut Page, plan: &Plan, report: &NeedsReport, detail: Detail) {
-    failing(page, plan, report, detail);
+pub(crate) fn compose(
+    page: &mut Page,
+    plan: &Plan,
+    report: &NeedsReport,
+    places: &Places,
+    detail: Detail,
+) {
+    failing(page, plan, report, places, detail);
     let mut table = Table::new(&[">need", "on", "buffer", "positions", "holds", "answer", "sense"]);
     let rows = detail.at_most(8);
     for need in report.needs.iter().take(rows) {
@@ -76,12 +118,21 @@ pub(crate) fn compose(page: &mut Page, plan: &Plan, report: &NeedsReport, detail
 }
 
 /// What is known not to be met, then what is not known to be.
-pub(crate) fn failing(page: &mut Page, plan: &Plan, report: &NeedsReport, detail: Detail) {
+pub(crate) fn failing(
+    page: &mut Page,
+    plan: &Plan,
+    report: &NeedsReport,
+    places: &Places,
+    detail: Detail,
+) {
     let with = |answer| report.needs.iter().filter(move |need| need.answer == answer);
     let open: Vec<&NeedReport> = with(Answer::No).chain(with(Answer::Unknown)).collect();
     let shown = detail.at_most(3);
     for need in open.iter().take(shown) {
         evidence(page, plan, need);
+        for other in places.others(need) {
+            place(page, "then: ", other);
+        }
     }
     page.more(open.len().saturating_sub(shown), "needs that are not satisfied");
 }
@@ -103,26 +154,24 @@ pub(crate) fn evidence(page: &mut Page, plan: &Plan, need: &NeedReport) {
         &format!("  need {}: ", need.need),
         &format!("{buffer} should hold {holds} on {whose}, and {fails}"),
     );
+    place(page, if need.failing > 1 { "first: " } else { "" }, evidence);
+    remedies(page, "      ", &evidence.wrongs);
+}
+
+/// One place: what is there, what should be, and what is wrong with it.
+fn place(page: &mut Page, which: &str, evidence: &Evidence) {
     let device = match &evidence.device {
         Some(device) => format!(" (device {device})"),
         None => String::new(),
     };
-    page.item(
-        "    ",
-        &format!(
-            "{}rank {}{device}, positions {} of {}",
-            if need.failing > 1 { "first: " } else { "" },
-            evidence.rank,
-            range(&evidence.positions),
-            evidence.buffer,
-        ),
-    );
+    let (rank, buffer) = (evidence.rank, &evidence.buffer);
+    let at = range(&evidence.positions);
+    page.item("    ", &format!("{which}rank {rank}{device}, positions {at} of {buffer}"));
     page.item("      holds  ", &evidence.found);
     page.item("      needs  ", &evidence.needed);
     for wrong in &evidence.wrongs {
         page.item("      - ", &wrong.to_string());
     }
-    remedies(page, "      ", &evidence.wrongs);
 }
 
 /// What to do, of the names that say so.
@@ -159,6 +208,9 @@ pub(crate) struct NeedData {
     ranks: Wide,
     failing: Wide,
     evidence: Option<EvidenceData>,
+    /// With `--all`, of a need that is not met: the other places where it is not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    others: Vec<EvidenceData>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -170,6 +222,20 @@ struct EvidenceData {
     found: String,
     needed: String,
     wrongs: Vec<WrongData>,
+}
+
+impl EvidenceData {
+    fn of(evidence: &Evidence) -> Self {
+        Self {
+            rank: evidence.rank.index(),
+            device: evidence.device.clone(),
+            buffer: evidence.buffer.clone(),
+            positions: positions(&evidence.positions),
+            found: evidence.found.clone(),
+            needed: evidence.needed.clone(),
+            wrongs: evidence.wrongs.iter().map(WrongData::of).collect(),
+        }
+    }
 }
 
 /// What is wrong, by name and in a sentence.
@@ -187,8 +253,8 @@ impl WrongData {
     }
 }
 
-pub(crate) fn data(plan: &Plan, report: &NeedsReport) -> NeedsData {
-    let needs = report.needs.iter().filter_map(|need| need_data(plan, need));
+pub(crate) fn data(plan: &Plan, report: &NeedsReport, places: &Places) -> NeedsData {
+    let needs = report.needs.iter().filter_map(|need| need_data(plan, need, places));
     NeedsData {
         answer: report.answer().name(),
         sense: report.sense().map(Sense::name),
@@ -197,7 +263,7 @@ pub(crate) fn data(plan: &Plan, report: &NeedsReport) -> NeedsData {
     }
 }
 
-fn need_data(plan: &Plan, need: &NeedReport) -> Option<NeedData> {
+fn need_data(plan: &Plan, need: &NeedReport, places: &Places) -> Option<NeedData> {
     let stated = plan.needs.get(need.need)?;
     Some(NeedData {
         need: need.need,
@@ -209,15 +275,8 @@ fn need_data(plan: &Plan, need: &NeedReport) -> Option<NeedData> {
         sense: need.sense.map(Sense::name),
         ranks: Wide(need.ranks),
         failing: Wide(need.failing),
-        evidence: need.evidence.as_ref().map(|evidence| EvidenceData {
-            rank: evidence.rank.index(),
-            device: evidence.device.clone(),
-            buffer: evidence.buffer.clone(),
-            positions: positions(&evidence.positions),
-            found: evidence.found.clone(),
-            needed: evidence.needed.clone(),
-            wrongs: evidence.wrongs.iter().map(WrongData::of).collect(),
-        }),
+        evidence: need.evidence.as_ref().map(EvidenceData::of),
+        others: places.others(need).map(EvidenceData::of).collect(),
     })
 }
 

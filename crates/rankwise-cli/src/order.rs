@@ -2,7 +2,9 @@
 
 use rankwise_plan::plan::Plan;
 use rankwise_plan::relabel::permutation;
-use rankwise_topology::{DeviceOrder, Mesh, Partition, Permutation, ReorderError, World, reorder};
+use rankwise_topology::{
+    DeviceOrder, Mesh, Partition, Permutation, ReorderError, Unresolved, World, reorder,
+};
 
 use crate::unusable::Unusable;
 
@@ -92,17 +94,22 @@ fn usage(found: String, expected: impl Into<String>) -> NoOrder {
     NoOrder::Unusable(Unusable::usage(found, expected))
 }
 
+/// Why there is no such order: not known, or refused with what would do.
 fn no_order(flag: &str, text: &str, error: &ReorderError) -> NoOrder {
+    let why = format!("{flag} {text}: {error}");
     match error {
-        ReorderError::Unresolved(_) => NoOrder::Unknown(format!(
-            "{flag} {text}: {error}{}",
-            if text.contains("GPU-") || text.contains("MIG-") {
-                ""
-            } else {
-                "; say so with --physical"
-            }
-        )),
-        _ => usage(format!("{flag} {text}"), error.to_string()),
+        ReorderError::Unresolved(Unresolved::Order { .. }) => {
+            NoOrder::Unknown(format!("{why}; say so with --physical"))
+        }
+        ReorderError::Unresolved(_) => NoOrder::Unknown(why),
+        _ => usage(
+            why,
+            match flag {
+                "--visible" => "a device for each rank of the host",
+                "--split" => "a colour for each rank, and a key if wanted",
+                _ => "each axis of the mesh once",
+            },
+        ),
     }
 }
 

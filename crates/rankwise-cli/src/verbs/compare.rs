@@ -1,30 +1,29 @@
 //! `rankwise compare FILE[#NAME] [FILE[#NAME]]`: whether two proposals are one job.
 
+mod data;
+
 use rankwise_account::NOT_SAID;
-use rankwise_plan::compare::{Comparison, Difference, State, Summary, compare};
+use rankwise_plan::compare::{Comparison, Difference, Named, State, Summary, compare};
 use rankwise_plan::need::NeedsAnswer;
 use rankwise_plan::plan::{Plan, Proposal};
 use rankwise_plan::sense::Sense;
 use rankwise_plan::surface::Because;
 use rankwise_plan::term::Terms;
-use rankwise_topology::WorldRank;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::args::PlanRef;
 use crate::command::{Answer, Asked, Failure};
-use crate::envelope::Wide;
 use crate::exit::Exit;
-use crate::findings::{self, FindingsData};
-use crate::grounds::{self, GroundData};
-use crate::held::{Detail, positions, range};
+use crate::findings;
+use crate::grounds;
+use crate::held::{Detail, range};
 use crate::load::Loaded;
-use crate::needs;
+use crate::needs::{self, Places};
 use crate::page::Page;
 use crate::payloads;
-use crate::steps;
 use crate::table::Table;
 use crate::unusable::Unusable;
+
+pub(crate) use self::data::Data;
 
 /// One side of a comparison.
 #[derive(Clone, Copy)]
@@ -38,6 +37,10 @@ struct Pair<'a> {
     sides: [Side<'a>; 2],
     names: [String; 2],
     comparison: Comparison,
+    /// Of each side.
+    places: [Places; 2],
+    /// Where the states differ besides the first place, if everything is asked for.
+    others: Vec<Difference>,
 }
 
 /// Compares one pair, or all there are.
@@ -57,7 +60,7 @@ pub(crate) fn run(
     let progress = asked.progress("comparing");
     let mut pairs = Vec::new();
     for sides in candidates(&left, right, first, second)? {
-        pairs.push(Pair::of(sides)?);
+        pairs.push(Pair::of(sides, detail)?);
     }
     drop(progress);
 
@@ -72,7 +75,7 @@ pub(crate) fn run(
     };
     let mut notes = left.notes.clone();
     notes.extend(other.iter().flat_map(|other| other.notes.clone()));
-    let data = Data { pairs: pairs.iter().map(Pair::data).collect(), not_said: NOT_SAID, notes };
+    let data = Data::of(&pairs, notes);
     asked.answer(verdict, exit, &data, |page| {
         if pairs.len() > 1 {
             overview(page, &pairs, detail);
@@ -127,12 +130,13 @@ fn candidates<'a>(
 }
 
 impl<'a> Pair<'a> {
-    fn of(sides: [Side<'a>; 2]) -> Result<Self, Box<Unusable>> {
+    fn of(sides: [Side<'a>; 2], detail: Detail) -> Result<Self, Box<Unusable>> {
         let [left, right] = sides;
+        let mut terms = Terms::new();
         let comparison = compare(
             (&left.loaded.plan, left.proposal),
             (&right.loaded.plan, right.proposal),
-            &mut Terms::new(),
+            &mut terms,
         )
         .map_err(|failed| {
             let side = if failed.side == 0 { left } else { right };
@@ -142,7 +146,22 @@ impl<'a> Pair<'a> {
         let names = sides.map(|side| {
             if one_file { side.proposal.name.clone() } else { side.loaded.name_of(side.proposal) }
         });
-        Ok(Self { sides, names, comparison })
+        let mut places = [Places::default(), Places::default()];
+        let told = comparison.needs.iter().zip(&comparison.evaluations);
+        for ((places, side), (report, evaluation)) in places.iter_mut().zip(&sides).zip(told) {
+            let (loaded, proposal) = (side.loaded, side.proposal);
+            *places = Places::of(&loaded.plan, proposal, evaluation, &mut terms, report, detail)
+                .map_err(|error| loaded.unusable(&error))?;
+        }
+        let mut others = Vec::new();
+        if detail == Detail::All {
+            let [one, other] = [left, right].map(|side| (&side.loaded.plan, side.proposal));
+            others = comparison.places(one, other, &mut terms);
+            others.retain(|other| {
+                !comparison.state.evidence.as_ref().is_some_and(|first| first.is_where(other))
+            });
+        }
+        Ok(Self { sides, names, comparison, places, others })
     }
 
     fn plan(&self, side: usize) -> &Plan {
@@ -197,7 +216,9 @@ impl<'a> Pair<'a> {
         sides.sort_by_key(|(_, (_, report))| report.answer() != NeedsAnswer::NotSatisfied);
         for (name, (side, report)) in sides {
             page.item("  needs: ", &format!("{name}: {}", needs::words(report.answer())));
-            needs::failing(page, self.plan(side), report, detail);
+            if let Some(places) = self.places.get(side) {
+                needs::failing(page, self.plan(side), report, places, detail);
+            }
         }
         self.compose_state(page);
         if let Some(sense) = self.comparison.sense.filter(|_| self.exit() == Exit::Yes) {
@@ -225,19 +246,47 @@ impl<'a> Pair<'a> {
                 page.item("    ", &format!("only {left} has: {}", or_nothing(first)));
                 page.item("    ", &format!("only {right} has: {}", or_nothing(second)));
             }
-            Some(Difference::Values { place, ranks, buffer, positions, first, second }) => {
-                let at = range(positions);
-                page.item("    ", &format!("first on {place}, buffer {buffer}, positions {at}"));
-                for ((name, rank), held) in self.names.iter().zip(ranks).zip([first, second]) {
-                    page.item("      ", &format!("{name} (rank {rank}) holds {held}"));
-                }
+            Some(first @ Difference::Values { named, .. }) => {
+                self.compose_place(page, "first", first);
+                self.compose_named(page, named);
             }
+        }
+        for other in &self.others {
+            self.compose_place(page, "then", other);
         }
         for reason in &state.because {
             page.item("    - ", reason);
         }
         if !not_compared.is_empty() {
             page.item("  not compared: ", &not_compared.join(", "));
+        }
+    }
+
+    /// What each side holds in one place.
+    fn compose_place(&self, page: &mut Page, which: &str, difference: &Difference) {
+        let Difference::Values { place, ranks, buffer, positions, first, second, .. } = difference
+        else {
+            return;
+        };
+        let at = range(positions);
+        page.item("    ", &format!("{which} on {place}, buffer {buffer}, positions {at}"));
+        for ((name, rank), held) in self.names.iter().zip(ranks).zip([first, second]) {
+            page.item("      ", &format!("{name} (rank {rank}) holds {held}"));
+        }
+    }
+
+    /// What one side is, measured by the other, unless a need has said what is wrong.
+    fn compose_named(&self, page: &mut Page, named: &Named) {
+        let is_told =
+            self.comparison.needs.iter().any(|needs| needs.answer() == NeedsAnswer::NotSatisfied);
+        let [left, right] = &self.names;
+        let (measured, by) = if named.side == 0 { (left, right) } else { (right, left) };
+        if is_told || named.wrongs.is_empty() {
+            return;
+        }
+        page.item("      ", &format!("{measured}, were it what {by} holds that is needed:"));
+        for wrong in &named.wrongs {
+            page.item("      - ", &wrong.to_string());
         }
     }
 
@@ -292,55 +341,6 @@ impl<'a> Pair<'a> {
             None => "it is not settled whether both do the job",
         })
     }
-
-    fn data(&self) -> PairData {
-        let Comparison {
-            surface,
-            not_compared,
-            state,
-            needs,
-            evaluations,
-            sense,
-            grounds,
-            unsettled,
-        } = &self.comparison;
-        let [left, right] = &self.sides;
-        let side = |index: usize, side: &Side<'_>| {
-            let evaluation = evaluations.get(index);
-            let records = evaluation.map_or(&[][..], |evaluation| &evaluation.steps);
-            let steps = side.proposal.steps.iter().zip(records);
-            SideData {
-                plan: side.loaded.file.display().to_string(),
-                proposal: side.proposal.name.clone(),
-                needs: needs.get(index).map(|report| needs::data(self.plan(index), report)),
-                programs: evaluation
-                    .and_then(|evaluation| evaluation.findings.as_deref())
-                    .map(FindingsData::of),
-                steps: steps
-                    .map(|(step, record)| StepData {
-                        title: steps::title(&step.act),
-                        calls: payloads::data(record),
-                    })
-                    .collect(),
-            }
-        };
-        PairData {
-            a: side(0, left),
-            b: side(1, right),
-            verdict: self.comparison.summary().name(),
-            exit: self.exit().status(),
-            state: state.state.name(),
-            state_evidence: state.evidence.as_ref().map(DifferenceData::of),
-            state_because: state.because.clone(),
-            sense: sense.map(Sense::name),
-            grounds: grounds::data(grounds),
-            compared: surface.compared.clone(),
-            not_compared: not_compared.clone(),
-            unsettled: unsettled.iter().map(ToString::to_string).collect(),
-            speed_comparable: self.comparison.speed_is_comparable(),
-            refusal: self.refusal(),
-        }
-    }
 }
 
 fn or_nothing(text: &str) -> &str {
@@ -363,82 +363,4 @@ fn overview(page: &mut Page, pairs: &[Pair<'_>], detail: Detail) {
     }
     page.table(&table);
     page.more(pairs.len().saturating_sub(rows), "pairs");
-}
-
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct Data {
-    pairs: Vec<PairData>,
-    not_said: &'static str,
-    notes: Vec<String>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct PairData {
-    a: SideData,
-    b: SideData,
-    verdict: &'static str,
-    exit: u8,
-    state: &'static str,
-    state_evidence: Option<DifferenceData>,
-    state_because: Vec<String>,
-    sense: Option<&'static str>,
-    grounds: Vec<GroundData>,
-    compared: Vec<String>,
-    not_compared: Vec<String>,
-    unsettled: Vec<String>,
-    speed_comparable: bool,
-    refusal: Option<&'static str>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct SideData {
-    plan: String,
-    proposal: String,
-    needs: Option<needs::NeedsData>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    programs: Option<FindingsData>,
-    steps: Vec<StepData>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct StepData {
-    title: String,
-    calls: Vec<payloads::CallData>,
-}
-
-/// Where two states first differ: `places` differ, or `values` at one place.
-#[derive(Serialize, JsonSchema)]
-struct DifferenceData {
-    kind: &'static str,
-    place: Option<String>,
-    ranks: Option<[u32; 2]>,
-    buffer: Option<String>,
-    positions: Option<[Wide; 2]>,
-    a: String,
-    b: String,
-}
-
-impl DifferenceData {
-    fn of(difference: &Difference) -> Self {
-        match difference {
-            Difference::Places { first, second } => Self {
-                kind: "places",
-                place: None,
-                ranks: None,
-                buffer: None,
-                positions: None,
-                a: first.clone(),
-                b: second.clone(),
-            },
-            Difference::Values { place, ranks, buffer, positions: at, first, second } => Self {
-                kind: "values",
-                place: Some(place.clone()),
-                ranks: Some(ranks.map(WorldRank::index)),
-                buffer: Some(buffer.clone()),
-                positions: Some(positions(at)),
-                a: first.clone(),
-                b: second.clone(),
-            },
-        }
-    }
 }

@@ -8,7 +8,7 @@ use rankwise_plan::evaluate::{Evaluation, StepRecord, evaluate};
 use rankwise_plan::numbers::Numbers;
 use rankwise_plan::plan::{Attachment, Counts, Plan, Proposal};
 use rankwise_plan::term::Terms;
-use rankwise_topology::World;
+use rankwise_topology::{World, WorldRank};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -103,16 +103,17 @@ const fn attached(attachment: Attachment) -> &'static str {
     }
 }
 
-/// The writes of a step, buffer by buffer in order of the first write of each.
+/// What a step leaves, buffer by buffer in order of the first write of each: of what a
+/// group writes several times on one rank, the last.
 fn written(record: &StepRecord) -> Vec<(String, Vec<Class>)> {
     let mut order: Vec<&str> = Vec::new();
-    let mut by_buffer: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    let mut by_buffer: BTreeMap<&str, BTreeMap<WorldRank, _>> = BTreeMap::new();
     for write in &record.writes {
         let held = by_buffer.entry(&write.buffer).or_insert_with(|| {
             order.push(&write.buffer);
-            Vec::new()
+            BTreeMap::new()
         });
-        held.push((write.rank, &write.vector));
+        held.insert(write.rank, &write.vector);
     }
     order
         .into_iter()

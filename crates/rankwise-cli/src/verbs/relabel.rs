@@ -17,7 +17,7 @@ use crate::command::{Answer, Asked, Failure};
 use crate::exit::Exit;
 use crate::held::{Class, Detail, HeldData, View};
 use crate::load::Loaded;
-use crate::needs;
+use crate::needs::{self, Places};
 use crate::order::{NoOrder, Order, cycles};
 use crate::page::Page;
 use crate::steps;
@@ -282,8 +282,8 @@ impl Relabelled<'_> {
                     }
                 })
                 .collect(),
-            before: needs::data(self.before.plan, &self.before.needs),
-            after: needs::data(self.after.plan, &self.after.needs),
+            before: needs::data(self.before.plan, &self.before.needs, &Places::default()),
+            after: needs::data(self.after.plan, &self.after.needs, &Places::default()),
         }
     }
 }

@@ -223,3 +223,36 @@ fn schema_is_the_schema_of_plan_files() {
     let envelope = rankwise(["schema", "--json"]).envelope("schema");
     assert_eq!(envelope["data"]["schema"], schema);
 }
+
+/// A call that stands for a group writes a buffer piece by piece: what it leaves is shown,
+/// not every piece.
+#[test]
+fn explain_shows_what_a_group_leaves() {
+    let ran = rankwise(["explain", "examples/plans/ragged.toml#broadcasts"]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(!ran.stdout.contains("never written"), "{}", ran.stdout);
+    let left = "\n  all        0  A       0..3       rows@A[0..3]\n\
+                \u{20}                       3..5       rows@B[0..2]\n\
+                \u{20}                       5..7       rows@C[0..2]\n";
+    assert!(ran.stdout.contains(left), "{}", ran.stdout);
+}
+
+/// What differs first, then the rest on request.
+#[test]
+fn every_place_where_a_need_is_not_met_is_shown_on_request() {
+    let plan = "examples/plans/two-ranks.toml#originals";
+    let few = rankwise(["check", plan]);
+    assert!(few.stdout.contains("first: rank 0 (device A)"), "{}", few.stdout);
+    assert!(!few.stdout.contains("then: "), "{}", few.stdout);
+    let all = rankwise(["check", plan, "--all"]);
+    assert!(all.stdout.contains("then: rank 1 (device B), positions 0..4 of y"), "{}", all.stdout);
+    let data = rankwise(["check", plan, "--all", "--json"]).envelope("check");
+    let need = &data["data"]["proposals"][0]["needs"][0];
+    assert_eq!(need["others"].as_array().unwrap().len(), 1);
+    assert_eq!(need["others"][0]["rank"], 1);
+    assert!(
+        rankwise(["check", plan, "--json"]).envelope("check")["data"]["proposals"][0]["needs"][0]
+            .get("others")
+            .is_none()
+    );
+}

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use rankwise_plan::PlanError;
 use rankwise_plan::evaluate::evaluate;
 use rankwise_plan::need::{NeedsReport, judge_needs};
+use rankwise_plan::plan::{Plan, Proposal};
 use rankwise_plan::term::Terms;
 use rankwise_program::Findings;
 use schemars::JsonSchema;
@@ -15,7 +17,8 @@ use crate::exit::Exit;
 use crate::findings::{self, FindingsData};
 use crate::held::Detail;
 use crate::load::Loaded;
-use crate::needs;
+use crate::needs::{self, Places};
+use crate::page::Page;
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Data {
@@ -39,26 +42,15 @@ pub(super) fn run(asked: Asked, reference: &PlanRef, detail: Detail) -> Result<A
     let loaded = Loaded::read(&reference.file, asked)?;
     let proposals = loaded.proposals(reference.proposal.as_deref())?;
     let progress = asked.progress("checking");
-    let mut reports: Vec<(String, NeedsReport, Option<Arc<Findings>>)> = Vec::new();
+    let mut reports: Vec<Checked> = Vec::new();
     for proposal in proposals {
-        let mut terms = Terms::new();
-        let (report, findings) = evaluate(&loaded.plan, proposal, &mut terms)
-            .and_then(|evaluation| {
-                let report = judge_needs(&loaded.plan, proposal, &evaluation, &mut terms)?;
-                Ok((report, evaluation.findings))
-            })
-            .map_err(|error| loaded.unusable(&error))?;
-        reports.push((proposal.name.clone(), report, findings));
+        let checked = Checked::of(&loaded.plan, proposal, detail);
+        reports.push(checked.map_err(|error| loaded.unusable(&error))?);
     }
     drop(progress);
 
-    let of_programs =
-        |findings: &Option<Arc<Findings>>| findings.as_deref().map_or(Exit::Yes, findings::exit);
-    let of_both = |report: &NeedsReport, findings: &Option<Arc<Findings>>| {
-        needs::worst([needs::exit(report.answer()), of_programs(findings)])
-    };
-    let exit = needs::worst(reports.iter().map(|(_, report, findings)| of_both(report, findings)));
-    let is_faulty = reports.iter().any(|(_, _, findings)| of_programs(findings) == Exit::No);
+    let exit = needs::worst(reports.iter().map(Checked::exit));
+    let is_faulty = reports.iter().any(|checked| checked.of_programs() == Exit::No);
     let verdict = match exit {
         Exit::Yes => "satisfied",
         _ if is_faulty => "faulty",
@@ -68,40 +60,23 @@ pub(super) fn run(asked: Asked, reference: &PlanRef, detail: Detail) -> Result<A
     };
     let data = Data {
         plan: loaded.file.display().to_string(),
-        proposals: reports
-            .iter()
-            .map(|(name, report, findings)| ProposalData {
-                name: name.clone(),
-                needs: needs::data(&loaded.plan, report),
-                programs: findings.as_deref().map(FindingsData::of),
-            })
-            .collect(),
+        proposals: reports.iter().map(|checked| checked.data(&loaded.plan)).collect(),
         notes: loaded.notes.clone(),
     };
     asked.answer(verdict, exit, &data, |page| {
         // What fails first.
-        let mut sorted: Vec<_> = reports.iter().collect();
-        sorted.sort_by_key(|(_, report, findings)| match of_both(report, findings) {
+        let mut sorted: Vec<&Checked> = reports.iter().collect();
+        sorted.sort_by_key(|checked| match checked.exit() {
             Exit::No => 0,
             Exit::Yes => 2,
             _ => 1,
         });
         let shown = detail.at_most(3);
-        for (index, (name, report, findings)) in sorted.into_iter().enumerate() {
-            let needs = needs::words(report.answer());
-            let words = match findings {
-                Some(findings) => format!("{name}: {}; {needs}", findings::words(findings)),
-                None => format!("{name}: {needs}"),
-            };
-            page.verdict(of_both(report, findings), &words);
-            if index >= shown {
-                continue;
+        for (index, checked) in sorted.into_iter().enumerate() {
+            page.verdict(checked.exit(), &checked.words());
+            if index < shown {
+                checked.compose(page, &loaded.plan, detail);
             }
-            if let Some(findings) = findings {
-                findings::compose(page, findings, detail);
-                page.gap();
-            }
-            needs::compose(page, &loaded.plan, report, detail);
         }
         page.more(reports.len().saturating_sub(shown), "proposals in detail");
         if loaded.plan.needs.is_empty() {
@@ -110,4 +85,56 @@ pub(super) fn run(asked: Asked, reference: &PlanRef, detail: Detail) -> Result<A
         }
         page.notes(&loaded.notes);
     })
+}
+
+/// One proposal, and whether it does what is needed.
+struct Checked {
+    name: String,
+    report: NeedsReport,
+    places: Places,
+    /// Of ranks that have programs of their own.
+    findings: Option<Arc<Findings>>,
+}
+
+impl Checked {
+    fn of(plan: &Plan, proposal: &Proposal, detail: Detail) -> Result<Self, PlanError> {
+        let mut terms = Terms::new();
+        let evaluation = evaluate(plan, proposal, &mut terms)?;
+        let report = judge_needs(plan, proposal, &evaluation, &mut terms)?;
+        let places = Places::of(plan, proposal, &evaluation, &mut terms, &report, detail)?;
+        let (name, findings) = (proposal.name.clone(), evaluation.findings);
+        Ok(Self { name, report, places, findings })
+    }
+
+    fn of_programs(&self) -> Exit {
+        self.findings.as_deref().map_or(Exit::Yes, findings::exit)
+    }
+
+    fn exit(&self) -> Exit {
+        needs::worst([needs::exit(self.report.answer()), self.of_programs()])
+    }
+
+    fn words(&self) -> String {
+        let (name, needs) = (&self.name, needs::words(self.report.answer()));
+        match &self.findings {
+            Some(findings) => format!("{name}: {}; {needs}", findings::words(findings)),
+            None => format!("{name}: {needs}"),
+        }
+    }
+
+    fn compose(&self, page: &mut Page, plan: &Plan, detail: Detail) {
+        if let Some(findings) = &self.findings {
+            findings::compose(page, findings, detail);
+            page.gap();
+        }
+        needs::compose(page, plan, &self.report, &self.places, detail);
+    }
+
+    fn data(&self, plan: &Plan) -> ProposalData {
+        ProposalData {
+            name: self.name.clone(),
+            needs: needs::data(plan, &self.report, &self.places),
+            programs: self.findings.as_deref().map(FindingsData::of),
+        }
+    }
 }
