@@ -124,6 +124,23 @@ fn two_element_types_are_two_states() {
 }
 
 #[test]
+fn a_certain_difference_outweighs_an_open_one_before_it() {
+    // Twice the mean of two is cut off to itself, which no law says; but y is longer.
+    let mean = r#"{ call = "all_reduce", op = "avg", send = "g", recv = "y" }"#;
+    let twice = r#"{ call = "all_reduce", op = "avg", send = "g", recv = "t" },
+        { call = "all_reduce", op = "avg", send = "t", recv = "u" }"#;
+    let need = r#"on = "every rank", buffer = "y", positions = "0..1", holds = "g[0..1]""#;
+    let state = |last: &str| {
+        let steps = format!("{twice}, {{ call = {last}, recv = \"y\" }}");
+        between("i32", [mean, &steps], need).state.state
+    };
+    assert_eq!(state(r#""copy", send = "u""#), State::Unknown);
+    assert_eq!(state(r#""concat", send = ["u", "u"]"#), State::Different);
+    // Nor does it matter in which position they are.
+    assert_eq!(state(r#""concat", send = ["t", "g"]"#), State::Different);
+}
+
+#[test]
 fn small_numbers_show_where_conversions_to_integers_part() {
     let scaled = r#"{ call = "cast", dtype = "u8", send = "g", recv = "t" },
         { call = "scale", by = "2", send = "t", recv = "y" }"#;

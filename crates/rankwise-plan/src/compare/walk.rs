@@ -68,12 +68,16 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The first difference between what two places hold in one buffer.
+    /// The first difference between what two places hold in one buffer: the first that is
+    /// certain, if one is.
     pub(super) fn first(&mut self, held: [Option<&Vector>; 2]) -> Option<Found> {
-        let mut first = None;
+        let mut first: Option<Found> = None;
         _ = self.each(held, &mut |found| {
-            first = Some(found);
-            ControlFlow::Break(())
+            let is_certain = found.certain;
+            if is_certain || first.is_none() {
+                first = Some(found);
+            }
+            if is_certain { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         first
     }
