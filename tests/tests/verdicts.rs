@@ -58,26 +58,7 @@ fn met(n: u32, dtype: &str, proposal: &[&str], holds: &str) -> Option<Sense> {
 }
 
 const SUM: &str = r#"call = "all_reduce", op = "sum", send = "g", recv = "t""#;
-const SUM_AGAIN: &str = r#"call = "all_reduce", op = "sum", send = "t", recv = "y""#;
 const SCATTERED: &str = r#"call = "reduce_scatter", op = "sum", send = "g", recv = "s""#;
-
-#[test]
-fn gathering_the_originals_after_a_reduce_scatter() {
-    let gathered = r#"call = "all_gather", send = "g", recv = "y""#;
-    let (found, wrongs) = wrong(2, "i32", &[SCATTERED, gathered], "sum(g)");
-    assert_eq!(found, "g@D0[0..4]");
-    let alone = Wrong::Unreduced { found: "g@D0[0..4]".into() };
-    assert_eq!(wrongs, [Wrong::Length { found: 8, needed: 4 }, alone]);
-}
-
-#[test]
-fn a_second_sum_of_a_summed_value() {
-    let (found, wrongs) = wrong(2, "i32", &[SUM, SUM_AGAIN], "sum(g)");
-    assert_eq!(found, "2·g@D0[0..4] + 2·g@D1[0..4]");
-    // What is needed is what the first step left in `t`.
-    let first = Wrong::OtherBuffer { buffer: "t".into(), written_by: Some(0) };
-    assert_eq!(wrongs, [Wrong::Repeated { times: "2".into() }, first]);
-}
 
 #[test]
 fn the_block_of_another_owner() {
@@ -93,34 +74,6 @@ fn the_contribution_of_another_rank() {
     let sent = r#"call = "broadcast", root = 1, send = "g", recv = "y""#;
     let (_, wrongs) = wrong(3, "i32", &[sent], "g@D2");
     assert_eq!(wrongs, [Wrong::OtherOrigin { found: "D1".into(), needed: "D2".into() }]);
-}
-
-#[test]
-fn a_gathered_parameter_posing_as_the_gathered_gradient() {
-    let gathered = r#"call = "all_gather", send = "p", recv = "y""#;
-    let (_, wrongs) = wrong(2, "bf16", &[gathered], "gather(g)");
-    let [found, needed] = ["p (parameter)", "g (gradient)"].map(String::from);
-    assert_eq!(wrongs, [Wrong::OtherInput { found, needed }]);
-}
-
-#[test]
-fn one_contribution_added_twice_counts_for_a_sum_and_not_for_a_maximum() {
-    let folded = |op| {
-        [
-            format!(r#"call = "all_reduce", op = "{op}", send = "g", recv = "t""#),
-            format!(r#"call = "fold", op = "{op}", send = ["t", "g"], recv = "y""#),
-        ]
-    };
-    let [sum, and_own] = folded("sum");
-    let (found, wrongs) = wrong(2, "i32", &[&sum, &and_own], "sum(g)");
-    assert_eq!(found, "2·g@D0[0..4] + g@D1[0..4]");
-    let part = "g@D0[0..4]".to_string();
-    let twice = Wrong::RepeatedPart { part, times: "2".into(), needed: "1".into() };
-    let before = Wrong::OtherBuffer { buffer: "t".into(), written_by: Some(0) };
-    assert_eq!(wrongs, [twice, before]);
-
-    let [max, and_own] = folded("max");
-    assert_eq!(met(2, "i32", &[&max, &and_own], "max(g)"), Some(Sense::Exact));
 }
 
 #[test]
