@@ -88,6 +88,12 @@ impl Case {
 
     /// The plan as a file: proposals `p0`, `p1`, ….
     pub(crate) fn text(&self) -> String {
+        let all: Vec<usize> = (0..self.proposals.len()).collect();
+        self.text_of(&all)
+    }
+
+    /// The same with some of the proposals only.
+    pub(crate) fn text_of(&self, sides: &[usize]) -> String {
         let mut text = String::from("format = 1\n");
         if self.devices {
             let devices: Vec<_> = (0..self.n).map(|rank| format!("\"D{rank}\"")).collect();
@@ -108,7 +114,8 @@ impl Case {
             )
             .unwrap();
         }
-        for (index, proposal) in self.proposals.iter().enumerate() {
+        for index in sides {
+            let proposal = &self.proposals[*index];
             if let Some(outputs) = &proposal.outputs {
                 writeln!(text, "proposal.p{index}.outputs = {outputs:?}").unwrap();
             }

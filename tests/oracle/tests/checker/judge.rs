@@ -7,8 +7,9 @@ use rankwise_oracle::value::Value;
 use rankwise_oracle::world::World;
 use rankwise_plan::Plan;
 use rankwise_plan::compare::{Comparison, State, compare};
+use rankwise_plan::evaluate::evaluate;
 use rankwise_plan::file::Format;
-use rankwise_plan::need::{self, NeedReport};
+use rankwise_plan::need::{self, NeedReport, NeedsReport};
 use rankwise_plan::read::NoArrays;
 use rankwise_plan::term::Terms;
 
@@ -74,9 +75,8 @@ impl Tally {
 /// A case that the checker has read.
 pub(crate) struct Trial<'a> {
     case: &'a Case,
-    plan: Plan,
-    text: String,
-    numbers: Numbers,
+    pub(crate) plan: Plan,
+    pub(crate) numbers: Numbers,
 }
 
 /// What the two disagree about: the plan, and what each says.
@@ -86,9 +86,14 @@ impl<'a> Trial<'a> {
     pub(crate) fn new(case: &'a Case, seed: u64) -> Result<Self, Disagreement> {
         let text = case.text();
         match Plan::read(&text, Format::Toml, &mut NoArrays) {
-            Ok(plan) => Ok(Self { case, plan, text, numbers: Numbers::new(seed) }),
+            Ok(plan) => Ok(Self { case, plan, numbers: Numbers::new(seed) }),
             Err(error) => Err(format!("the checker does not read\n{text}\n{error:?}")),
         }
+    }
+
+    /// Whether the checker refuses to carry a proposal out.
+    pub(crate) fn refuses(&self, side: usize) -> bool {
+        evaluate(&self.plan, &self.plan.proposals[side], &mut Terms::new()).is_err()
     }
 
     /// Compares two proposals, and the verdicts on them with the oracle's.
@@ -98,18 +103,28 @@ impl<'a> Trial<'a> {
         tally: &mut Tally,
     ) -> Result<(), Disagreement> {
         let [a, b] = sides.map(|side| (&self.plan, &self.plan.proposals[side]));
+        let case = self.case;
         let comparison = compare(a, b, &mut Terms::new())
-            .map_err(|error| format!("{sides:?}\n{}\n{error:?}", self.text))?;
+            .map_err(|error| format!("{sides:?}\n{}\n{error:?}", case.text_of(&sides)))?;
         self.state(sides, &comparison, tally)
-            .map_err(|why| format!("{why}\n{}\n{:#?}", self.text, comparison.state))?;
-        let judged: &[usize] = if sides[0] == sides[1] { &[0] } else { &[0, 1] };
-        for side in judged {
-            for (index, need) in self.case.needs.iter().enumerate() {
-                let report = &comparison.needs[*side].needs[index];
-                self.need(sides[*side], need, report, tally).map_err(|why| {
-                    format!("p{}: {why}\n{}\n{report:#?}", sides[*side], self.text)
-                })?;
-            }
+            .map_err(|why| format!("{why}\n{}\n{:#?}", case.text_of(&sides), comparison.state))?;
+        for (side, reports) in sides.into_iter().zip(&comparison.needs) {
+            self.needs(side, reports, tally)?;
+        }
+        Ok(())
+    }
+
+    /// The answers to the needs of a proposal beside the oracle's.
+    pub(crate) fn needs(
+        &mut self,
+        side: usize,
+        reports: &NeedsReport,
+        tally: &mut Tally,
+    ) -> Result<(), Disagreement> {
+        let case = self.case;
+        for (need, report) in case.needs.iter().zip(&reports.needs) {
+            self.need(side, need, report, tally)
+                .map_err(|why| format!("{why}\n{}\n{report:#?}", case.text_of(&[side])))?;
         }
         Ok(())
     }

@@ -6,4 +6,5 @@ mod judge;
 mod naming;
 mod rewrite;
 
+mod exhaustive;
 mod random_plans;

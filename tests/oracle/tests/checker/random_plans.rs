@@ -18,7 +18,7 @@ use crate::judge::{Disagreement, Relation, Tally, Trial};
 const PLANS: u64 = 50_000;
 
 /// More disagreements than this are not looked for.
-const LISTED: usize = 8;
+pub(crate) const LISTED: usize = 8;
 
 /// How many plans a thread takes at a time.
 const PORTION: u64 = 250;
