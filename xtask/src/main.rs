@@ -17,10 +17,12 @@ mod tree;
 mod bench;
 mod bindgen;
 mod ci;
+mod faults;
 mod features;
 mod fuzz;
 mod layers;
 mod no_std;
+mod oracle;
 mod outside;
 mod package;
 mod suite;
@@ -99,6 +101,18 @@ const VERBS: &[Verb] = &[
         arguments: "mock [--floor FOLDER] [RANKS…] | plan [--smoke]",
         help: "times of the mock beside its engine's and a floor's; of plans as ranks grow",
         run: bench::run,
+    },
+    Verb {
+        name: "oracle",
+        arguments: "[--plans N] [--seed S]",
+        help: "the checker of plans against an oracle: every plan of two steps, a million at random",
+        run: oracle::run,
+    },
+    Verb {
+        name: "faults",
+        arguments: "[--check] [WORD…]",
+        help: "seeds faults in the checker, one by one: the oracle's tests must catch each",
+        run: faults::run,
     },
     Verb {
         name: "package",
