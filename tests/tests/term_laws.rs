@@ -262,3 +262,32 @@ fn every_place_in_which_states_differ() {
     let same = compare((&plan, one), (&plan, one), &mut terms).unwrap();
     assert!(same.places((&plan, one), (&plan, one), &mut terms).is_empty());
 }
+
+/// 300 is no i8, and comes back from there as 44; an i64 it is.
+#[test]
+fn an_integer_that_a_narrower_type_does_not_hold_is_another() {
+    let kept = [r#"call = "copy", send = "g", recv = "y""#];
+    let through = |through: &str, back: &str| {
+        [
+            format!(r#"call = "cast", dtype = "{through}", send = "g", recv = "m""#),
+            format!(r#"call = "cast", dtype = "{back}", send = "m", recv = "y""#),
+        ]
+    };
+    let [there, back] = through("i8", "i32");
+    let [cut, _] = differ("i32", &[&there, &back], &kept);
+    assert!(cut.contains("cast"), "{cut}");
+    let [there, back] = through("i64", "i32");
+    equal("i32", &[&there, &back], &kept, Sense::Exact);
+}
+
+/// What of a float becomes of an integer type that does not hold it is nowhere said, and
+/// where it holds it both are the same: neither equal nor different.
+#[test]
+fn nothing_is_claimed_of_floats_that_an_integer_type_does_not_hold() {
+    let narrow = [
+        r#"call = "cast", dtype = "i8", send = "g", recv = "m""#,
+        r#"call = "cast", dtype = "i32", send = "m", recv = "y""#,
+    ];
+    let direct = [r#"call = "cast", dtype = "i32", send = "g", recv = "y""#];
+    assert_eq!(compared("f32", &narrow, &direct).state.state, State::Unknown);
+}

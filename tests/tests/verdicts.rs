@@ -2,7 +2,7 @@
 //! what keeps a verdict open. Each answer was worked out by hand.
 
 use rankwise_plan::Plan;
-use rankwise_plan::compare::{Comparison, State, Summary, Unsettled, compare};
+use rankwise_plan::compare::{Comparison, Difference, State, Summary, Unsettled, compare};
 use rankwise_plan::file::Format;
 use rankwise_plan::need::Answer;
 use rankwise_plan::read::NoArrays;
@@ -179,6 +179,9 @@ fn an_unnamed_reduction_leaves_the_verdict_open_by_name() {
     assert!(!comparison.speed_is_comparable());
     let reduction = Unsettled::Reduction { proposal: "unnamed".into(), step: 0 };
     assert!(comparison.unsettled.contains(&reduction), "{:?}", comparison.unsettled);
+    let need = &comparison.needs[0].needs[0];
+    assert_eq!(need.answer, Answer::Unknown);
+    assert_eq!(need.evidence.as_ref().unwrap().wrongs, [Wrong::UnnamedReduction]);
 }
 
 /// The same job in a file of its own.
@@ -229,6 +232,38 @@ fn other_places_are_another_state_while_needs_are_still_judged() {
 }
 
 #[test]
+fn without_devices_more_ranks_are_other_places() {
+    let [two, three] =
+        ["group.ranks = 2", "group.ranks = 3"].map(|header| file(header, "gradient"));
+    let comparison = across(&two, &three);
+    assert_eq!(comparison.state.state, State::Different);
+    let [first, second] = ["2 ranks", "3 ranks"].map(String::from);
+    assert_eq!(comparison.state.evidence, Some(Difference::Places { first, second }));
+    assert_eq!(across(&two, &two).state.state, State::Same);
+}
+
+/// Columns of a matrix, as each rank cuts them out: every other element of one input.
+#[test]
+fn columns_of_one_ranks_matrix_are_not_those_of_anothers() {
+    let columns = |root: u32| {
+        [
+            format!(r#"call = "broadcast", root = {root}, send = "g", recv = "all""#),
+            r#"call = "shard", send = "all", recv = "y", shape = [2, 2], dim = 1"#.to_owned(),
+        ]
+    };
+    let [zero, one] = [0, 1].map(columns);
+    let text = format!(
+        "format = 1\ngroup.ranks = 2\n\
+         input.g = {{ dtype = \"i32\", count = 4, meaning = \"gradient\" }}\n{}{}",
+        steps("zero", &[&zero[0], &zero[1]]),
+        steps("one", &[&one[0], &one[1]])
+    );
+    let plan = read(&text);
+    assert_eq!(between(&plan, "zero", "zero").state.state, State::Same);
+    assert_eq!(between(&plan, "zero", "one").state.state, State::Different);
+}
+
+#[test]
 fn without_a_need_only_equal_states_decide() {
     let step = |op: &str| format!(r#"call = "all_reduce", op = "{op}", send = "g", recv = "y""#);
     let text = |other: &str| {
@@ -243,6 +278,25 @@ fn without_a_need_only_equal_states_decide() {
     assert_eq!((same.both_do(), same.summary()), (Some(true), Summary::SameState));
     let different = between(&read(&text("max")), "a", "b");
     assert_eq!((different.both_do(), different.summary()), (None, Summary::DifferentNoNeeds));
+}
+
+/// Of two buffers with a common beginning, only one has what comes behind it.
+#[test]
+fn what_only_the_longer_of_two_buffers_holds_is_that_ones() {
+    let text = format!(
+        "format = 1\ngroup.ranks = 2\n\
+         input.g = {{ dtype = \"i32\", count = 4, meaning = \"gradient\" }}\n{}{}",
+        steps("long", &[r#"call = "copy", send = "g", recv = "y""#]),
+        steps("short", &[r#"call = "copy", send = "g[0..3]", recv = "y""#])
+    );
+    let plan = read(&text);
+    let texts = |one: &str, other: &str| match between(&plan, one, other).state.evidence {
+        Some(Difference::Values { positions, first, second, .. }) => (positions, first, second),
+        other => panic!("{other:?}"),
+    };
+    let [held, nothing] = ["g@rank0[3]", "nothing"].map(String::from);
+    assert_eq!(texts("long", "short"), (3..4, held.clone(), nothing.clone()));
+    assert_eq!(texts("short", "long"), (3..4, nothing, held));
 }
 
 #[test]

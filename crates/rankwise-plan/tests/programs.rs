@@ -97,6 +97,16 @@ fn each_rank_may_name_its_buffers() {
 }
 
 #[test]
+fn each_rank_brings_the_buffer_that_it_names() {
+    // Rank 1 has x as well, and calls with the double of it.
+    let one = r#"{ call = "scale", by = 2, send = "x", recv = "g" },
+        { call = "all_reduce", op = "sum", send = "g", recv = "y" },"#;
+    let (_, evaluation, terms) = evaluated(&programs(REDUCE, one));
+    assert!(evaluation.reports().is_empty());
+    assert_eq!(held(&evaluation, &terms, 0, "y"), ["x@rank0[0..4] + 2·x@rank1[0..4]"]);
+}
+
+#[test]
 fn one_rank_in_place_and_one_not() {
     let one = r#"{ call = "all_reduce", op = "sum", send = "x", recv = "x" },
         { call = "copy", send = "x", recv = "y" },"#;

@@ -38,6 +38,7 @@ const fn fault(
 }
 
 const FORM: &str = "crates/rankwise-plan/src/form.rs";
+const SUMS: &str = "crates/rankwise-plan/src/form/sums.rs";
 const COLLECTIVE: &str = "crates/rankwise-plan/src/evaluate/collective.rs";
 const LOCAL: &str = "crates/rankwise-plan/src/evaluate/local.rs";
 const MESSAGE: &str = "crates/rankwise-plan/src/evaluate/message.rs";
@@ -46,7 +47,9 @@ const RUNS: &str = "crates/rankwise-plan/src/vector/runs.rs";
 const TERM: &str = "crates/rankwise-plan/src/term.rs";
 const EQUAL: &str = "crates/rankwise-plan/src/equal.rs";
 const STATE: &str = "crates/rankwise-plan/src/compare/state.rs";
+const WALK: &str = "crates/rankwise-plan/src/compare/walk.rs";
 const NEED: &str = "crates/rankwise-plan/src/need.rs";
+const FIND: &str = "crates/rankwise-plan/src/need/find.rs";
 const HOLDS: &str = "crates/rankwise-plan/src/need/expression.rs";
 const VALUE: &str = "crates/rankwise-plan/src/wrong/value.rs";
 const SCALE: &str = "crates/rankwise-plan/src/wrong/scale.rs";
@@ -255,11 +258,8 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "normalisation",
         "a multiple of a sum is the sum",
-        FORM,
-        [
-            "add(self.shifted(*inner, part.at), multiplicity * times);",
-            "add(self.shifted(*inner, part.at), multiplicity.clone());",
-        ],
+        SUMS,
+        ["_ => Arc::new(&*inner.times * &**times),", "_ => Arc::clone(&inner.times),"],
     ),
     fault(
         "normalisation",
@@ -270,8 +270,8 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "normalisation",
         "a contribution counts once in a sum",
-        FORM,
-        ["*sum = &*sum + times;", "*sum = times;"],
+        SUMS,
+        ["*total = &*total + &**times;", "*total = Multiplicity::clone(times);"],
     ),
     fault(
         "normalisation",
@@ -337,7 +337,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "comparison",
         "a value and none are the same",
-        STATE,
+        WALK,
         [
             "return (!both_gaps).then(|| found(true));",
             "return (!both_gaps).then(|| found(true)).filter(|_| false);",
@@ -358,7 +358,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "comparison",
         "a longer buffer is the same",
-        STATE,
+        WALK,
         ["in rest.within(short..long) {", "in rest.within(long..long) {"],
     ),
     fault(
@@ -366,24 +366,24 @@ pub(super) const FAULTS: &[Fault] = &[
         "the first place speaks for all",
         STATE,
         [
-            "for Pair { place, ranks } in &pairs {",
-            "for Pair { place, ranks } in pairs.iter().take(1) {",
+            "&pairs };\n        for Pair { place, ranks } in &pairs {",
+            "&pairs };\n        for Pair { place, ranks } in pairs.iter().take(1) {",
         ],
     ),
     fault(
         "comparison",
         "the first buffer speaks for all",
         STATE,
-        ["for buffer in &surface.compared {", "for buffer in surface.compared.iter().take(1) {"],
+        [
+            "for buffer in &surface.compared {\n                let Some",
+            "for buffer in surface.compared.iter().take(1) {\n                let Some",
+        ],
     ),
     fault(
         "comparison",
         "an open question outweighs a difference behind it",
-        STATE,
-        [
-            "if found.certain {\n                    return Some(found);",
-            "if found.certain || true {\n                    return Some(found);",
-        ],
+        WALK,
+        ["let is_certain = found.certain;", "let is_certain = true;"],
     ),
     // Needs: whether a consumer finds what it must.
     fault(
@@ -398,7 +398,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "needs",
         "some positions are the first ones",
-        NEED,
+        FIND,
         [
             "let Some(slice) = held.slice(positions.clone()) else {",
             "let Some(slice) = held.slice(0..wanted) else {",
@@ -407,7 +407,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "needs",
         "a longer buffer will do",
-        NEED,
+        FIND,
         ["held.count() == wanted", "held.count() >= wanted"],
     ),
     fault(
@@ -419,7 +419,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "needs",
         "evidence stands at positions of the need",
-        NEED,
+        FIND,
         ["let start = positions.start.saturating_add(from);", "let start = from;"],
     ),
     // The language of needs.

@@ -102,6 +102,28 @@ fn reduce_scatter_in_place_by_the_views_of_each_rank() {
     assert_eq!(done.held(1, "x"), [&*lost(1), "x@rank0[2..4] + x@rank1[2..4]"]);
 }
 
+/// A gathered buffer is kept as blocks of equal length, one that is put together as runs.
+#[test]
+fn buffers_are_equal_by_what_they_hold() {
+    let done = done(&text(
+        2,
+        "input.x = { dtype = \"i32\", count = 2 }",
+        &[
+            r#"call = "all_gather", send = "x", recv = "y""#,
+            r#"call = "broadcast", root = 0, send = "x", recv = "zero""#,
+            r#"call = "broadcast", root = 1, send = "x", recv = "one""#,
+            r#"call = "concat", send = ["zero", "one"], recv = "same""#,
+            r#"call = "concat", send = ["one", "zero"], recv = "swapped""#,
+            r#"call = "concat", send = ["zero", "one", "one"], recv = "longer""#,
+        ],
+    ));
+    let rank = rankwise_topology::World::new(done.plan.world).rank(0).unwrap();
+    let held = |buffer: &str| done.evaluation.after.get(rank, buffer).unwrap();
+    assert_eq!(held("y"), held("same"));
+    assert_ne!(held("y"), held("swapped"));
+    assert_ne!(held("y"), held("longer"));
+}
+
 #[test]
 fn messages_between_views() {
     let done = done(&text(
