@@ -1,6 +1,6 @@
 //! How long a check takes, and in how much memory, as ranks and calls grow.
 //!
-//! `scale [RANKS CALLS]…`: all-reduces on the world and on the two axes of a mesh, on
+//! `checks [RANKS CALLS]…`: all-reduces on the world and on the two axes of a mesh, on
 //! two streams, every tenth waited for. The high-water mark never falls: of several
 //! sizes it is that of the largest so far.
 
