@@ -151,3 +151,20 @@ fn small_numbers_show_where_conversions_to_integers_part() {
     // 300 is no u8: what becomes of it is not said, so nor is whether these differ.
     assert_eq!(cast_through("f32", &["u8"], &["i64", "u8"]), State::Unknown);
 }
+
+#[test]
+fn a_few_thousand_show_a_way_through_a_narrower_type() {
+    // 257 is no bf16; 256 is the nearest, and both are u32.
+    assert_eq!(cast_through("i64", &["u32"], &["bf16", "u32"]), State::Different);
+    // Up to 255 all are, which no law says: no difference is claimed.
+    assert_eq!(cast_through("u8", &["u32"], &["bf16", "u32"]), State::Unknown);
+}
+
+#[test]
+fn a_mean_over_one_rank_is_no_division() {
+    let alone = r#"call = "all_reduce", op = "avg", over = [[0], [1]], send = "g", recv = "t""#;
+    let all = r#"call = "all_reduce", op = "avg", send = "t", recv = "y""#;
+    let twice = format!("{{ {alone} }}, {{ {all} }}");
+    let need = r#"on = "every rank", buffer = "y", holds = "sum(g)""#;
+    assert_eq!(evidence("i32", &twice, need).wrongs, [Wrong::Averaged { over: 2 }]);
+}

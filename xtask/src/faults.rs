@@ -39,11 +39,14 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Outcome {
     copy_tree(workspace, &copy.join("tree"))?;
     println!("| part | fault | caught by |\n|---|---|---|");
     for fault in &chosen {
-        let caught = fault.caught(&copy)?;
-        println!("| {} | {} | {} |", fault.part, fault.name, caught.join(", "));
-        if caught.is_empty() {
-            wrong.push(format!("`{}` is not caught", fault.name));
-        }
+        let caught = match fault.caught(&copy) {
+            Ok(caught) if caught.is_empty() => Err(format!("`{}` is not caught", fault.name)),
+            Err(Failure::Said(why)) => Err(why),
+            caught => Ok(caught?),
+        };
+        let by = caught.as_ref().map_or("**nothing**".to_owned(), |caught| caught.join(", "));
+        println!("| {} | {} | {by} |", fault.part, fault.name);
+        wrong.extend(caught.err());
     }
     judge(wrong, || format!("{} faults seeded, all caught", chosen.len()))
 }

@@ -17,7 +17,8 @@ use rankwise_model::{Combine, Dtype, DtypeClass, Scalar};
 use crate::form::{Form, PlacedForm, exact, nearest, within};
 use crate::term::{InputId, Origin, Placed, Term, TermId, Terms};
 
-/// How many random inputs are tried; every other one has small numbers only.
+/// How many random inputs are tried: half with small numbers only, a quarter with some of
+/// a few thousand, a quarter with any.
 pub const INPUTS_TRIED: u64 = 64;
 
 /// How many elements are tried as the only one that is another.
@@ -241,6 +242,17 @@ fn random(seed: u64, dtype: Dtype, element: &Element) -> Typed {
         // An element of the type: e5m2 has neither 36 nor 60.
         let value = nearest(dtype, &value).and_then(exact).unwrap_or(value);
         return Typed { value, dtype };
+    }
+    if seed % 4 == 2 {
+        // Too large for the narrow types and no trouble to the others: what tells a way
+        // through a narrow type from a direct one, where both hold what comes out.
+        let value = BigRational::from_integer((bits % (1 << 12)).into());
+        let value = if dtype.is_float() {
+            nearest(dtype, &value).and_then(exact).unwrap_or_default()
+        } else {
+            value
+        };
+        return Typed::of(dtype, value);
     }
     let value = match Scalar::from_bits(dtype, bits).to_integer() {
         Some(integer) => BigInt::from(integer),

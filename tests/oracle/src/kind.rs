@@ -82,6 +82,12 @@ impl Kind {
         }
     }
 
+    /// Whether every number of another type is one of this.
+    pub const fn holds_all_of(self, other: Self) -> bool {
+        let ((least, greatest), (low, high)) = (self.ends(), other.ends());
+        (self.is_float() || !other.is_float()) && least <= low && high <= greatest
+    }
+
     /// A whole number modulo 2^w; a float has no modulus.
     pub const fn wrapped(self, number: i128) -> i128 {
         match self {
@@ -111,6 +117,13 @@ impl Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_holds_what() {
+        assert!(Kind::BF16.holds_all_of(Kind::U8) && Kind::F32.holds_all_of(Kind::BF16));
+        assert!(Kind::I32.holds_all_of(Kind::U8) && !Kind::I32.holds_all_of(Kind::U32));
+        assert!(!Kind::F32.holds_all_of(Kind::I32) && !Kind::I64.holds_all_of(Kind::BF16));
+    }
 
     #[test]
     fn integers_wrap_to_both_sides() {

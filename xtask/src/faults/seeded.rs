@@ -73,11 +73,11 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "evaluation",
-        "a gather holds one block less",
+        "a gather holds the first rank's block again and again",
         LAYOUT,
         [
             "layout.ranks.ranks().map(move |q| (layout.block_of(q), Source::Rank(q)))",
-            "layout.ranks.ranks().map(move |q| (layout.block_of(q), Source::Rank(rank)))",
+            "layout.ranks.ranks().map(move |q| (layout.block_of(q), Source::Rank(layout.ranks.first())))",
         ],
     ),
     fault(

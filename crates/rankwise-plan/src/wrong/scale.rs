@@ -70,7 +70,7 @@ pub(super) fn divisors(terms: &Terms, term: TermId) -> Vec<u64> {
                 Some(*term)
             }
             Some(Term::Divided { term, by }) => {
-                found.push(u64::from(by.get()));
+                found.extend(Some(u64::from(by.get())).filter(|by| *by > 1));
                 Some(*term)
             }
             Some(Term::Cast { term, .. }) => Some(*term),

@@ -437,12 +437,14 @@ impl Told<'_> {
         }
         let evenly = |value| {
             let parts = self.values.parts(value);
+            let part = *parts.times.keys().next()?;
             let mut all = parts.times.into_values();
             let first = all.next()?;
-            all.all(|other| other == first).then_some(first)
+            all.all(|other| other == first).then_some((part, first))
         };
         let (Some(found), Some(needed)) = (evenly(found), evenly(needed)) else { return false };
-        found.times(under) == needed.times(over)
+        let (found, part, needed) = (found.1.times(under), found.0, needed.1.times(over));
+        found.zip(needed).is_some_and(|(found, needed)| self.is_often(part, found, needed))
     }
 
     /// Whether a value is another one divided, truncating.
