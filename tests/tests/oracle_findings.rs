@@ -168,3 +168,20 @@ fn a_mean_over_one_rank_is_no_division() {
     let need = r#"on = "every rank", buffer = "y", holds = "sum(g)""#;
     assert_eq!(evidence("i32", &twice, need).wrongs, [Wrong::Averaged { over: 2 }]);
 }
+
+#[test]
+fn a_conversion_to_unsigned_asks_for_numbers_of_either_sign() {
+    // For −12 in the first two and 12 in the others: 12 and 6. What is positive is no u32
+    // once it is negated, and what is negative none as it is.
+    let least = |from: &str, by: &str| {
+        format!(
+            r#"{{ call = "slice", positions = "{from}", send = "g", recv = "part" }},
+        {{ call = "scale", by = "{by}", send = "part", recv = "t" }},
+        {{ call = "cast", dtype = "u32", send = "t", recv = "u" }},
+        {{ call = "all_reduce", op = "min", send = "u", recv = "y" }}"#
+        )
+    };
+    let [minus, half] = [least("0..2", "-1"), least("2..4", "1/2")];
+    let need = r#"on = "every rank", buffer = "y", holds = "g[0..2]""#;
+    assert_eq!(between("f64", [&minus, &half], need).state.state, State::Different);
+}

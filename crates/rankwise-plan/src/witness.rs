@@ -19,7 +19,7 @@ use crate::term::{InputId, Origin, Placed, Term, TermId, Terms};
 
 /// How many random inputs are tried: half with small numbers only, a quarter with some of
 /// a few thousand, a quarter with any.
-pub const INPUTS_TRIED: u64 = 64;
+pub const INPUTS_TRIED: u64 = 128;
 
 /// How many elements are tried as the only one that is another.
 const ELEMENTS_TRIED: usize = 16;
@@ -236,9 +236,17 @@ fn random(seed: u64, dtype: Dtype, element: &Element) -> Typed {
     let bits = mixer.finish();
     if seed % 2 == 1 {
         // Small enough for any type to hold what is converted to it, or whole after the
-        // usual divisions: what a conversion to integers asks for.
-        let unit = if seed % 4 == 1 { 12 } else { 1 };
-        let value = BigRational::from_integer((bits % 6).saturating_mul(unit).into());
+        // usual divisions: what a conversion to integers asks for. None and one, so that
+        // products are small too; of either sign, since an unsigned type holds one.
+        let (numbers, unit) = match seed % 8 {
+            1 | 5 => (6, 12),
+            3 => (2, 1),
+            _ => (6, 1),
+        };
+        let value = BigInt::from((bits % numbers).saturating_mul(unit));
+        let is_signed = !matches!(dtype.class(), DtypeClass::Integer { signed: false, .. });
+        let is_negative = seed % 8 == 5 && is_signed && bits >> 63 == 1;
+        let value = BigRational::from_integer(if is_negative { -value } else { value });
         // An element of the type: e5m2 has neither 36 nor 60.
         let value = nearest(dtype, &value).and_then(exact).unwrap_or(value);
         return Typed { value, dtype };

@@ -48,22 +48,10 @@ impl Values {
 
     /// The contribution that a value is.
     pub fn as_contribution(&self, value: Value) -> Option<Contribution> {
-        match self.node(self.there_and_back(value)) {
+        match self.node(value) {
             Node::Contribution(contribution) => Some(*contribution),
             _ => None,
         }
-    }
-
-    /// A value without conversions to a type that holds all there is of its own, and
-    /// back.
-    fn there_and_back(&self, value: Value) -> Value {
-        let Node::Cast(there) = self.node(value) else { return value };
-        let Node::Cast(first) = self.node(*there) else { return value };
-        let (own, through) = (self.kind(value), self.kind(*there));
-        if self.kind(*first) == own && through.holds_all_of(own) {
-            return self.there_and_back(*first);
-        }
-        value
     }
 
     /// Whether a value is one fold of contributions.

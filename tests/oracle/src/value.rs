@@ -126,10 +126,19 @@ impl Values {
         self.sum(self.kind(value), &[value], by)
     }
 
-    /// A value converted; to its own type it is itself.
+    /// A value converted; to its own type it is itself, and so it is by way of a type that
+    /// holds every number that it may be. A float that was worked out is a real number,
+    /// which that type need not hold.
     pub fn cast(&mut self, value: Value, to: Kind) -> Value {
         if self.kind(value) == to {
             return value;
+        }
+        if let Node::Cast(first) = *self.node(value)
+            && self.kind(first) == to
+            && self.kind(value).holds_all_of(to)
+            && (!to.is_float() || matches!(self.node(first), Node::Contribution(_)))
+        {
+            return first;
         }
         self.store(Node::Cast(value), to)
     }
