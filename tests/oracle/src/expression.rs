@@ -14,6 +14,8 @@ pub enum Expression {
     Own(String),
     /// The input of one rank.
     Of(String, usize),
+    /// The input of one device.
+    OnDevice(String, usize),
     /// That of every rank of the reader's group, one after the other.
     Gather(Box<Self>, Groups),
     /// The reader's block of it, by its rank in its group.
@@ -56,6 +58,9 @@ impl Expression {
         match self {
             Self::Own(name) => start.held(reader, name)?.positions.iter().copied().collect(),
             Self::Of(name, rank) => start.held(*rank, name)?.positions.iter().copied().collect(),
+            Self::OnDevice(name, device) => {
+                Self::Of(name.clone(), start.on(*device)).value(start, reader, values)
+            }
             Self::Gather(inner, groups) => {
                 let mut all = Vec::new();
                 for member in groups.of(reader)? {

@@ -33,6 +33,8 @@ pub struct Buffer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct World {
     ranks: Vec<BTreeMap<String, Buffer>>,
+    /// By rank: the device that it is on, and whose inputs it has.
+    devices: Vec<usize>,
 }
 
 /// Why a step cannot be taken.
@@ -68,7 +70,27 @@ impl World {
                 buffers.insert((*name).to_owned(), Buffer { kind: *kind, positions });
             }
         }
-        Self { ranks }
+        Self { ranks, devices: (0..n).collect() }
+    }
+
+    /// The same inputs with rank `r` on device `devices[r]`: they stay on their devices.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such device.
+    #[must_use]
+    pub fn placed(&self, devices: &[usize]) -> Self {
+        let on = |device: &usize| self.ranks[self.on(*device)].clone();
+        Self { ranks: devices.iter().map(on).collect(), devices: devices.to_vec() }
+    }
+
+    /// The rank on a device.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    pub fn on(&self, device: usize) -> usize {
+        self.devices.iter().position(|on| *on == device).expect("a rank is on each device")
     }
 
     /// How many ranks there are.

@@ -192,13 +192,14 @@ impl Case {
 }
 
 /// An expression in the language of needs.
-fn holds_text(expression: &Expression) -> String {
+pub(crate) fn holds_text(expression: &Expression) -> String {
     let over = |groups: &Groups| {
         groups.name.as_ref().map(|name| format!(" over {name}")).unwrap_or_default()
     };
     match expression {
         Expression::Own(name) => name.clone(),
         Expression::Of(name, rank) => format!("{name}@rank{rank}"),
+        Expression::OnDevice(name, device) => format!("{name}@D{device}"),
         Expression::Gather(inner, groups) => {
             format!("gather({}){}", holds_text(inner), over(groups))
         }

@@ -8,3 +8,4 @@ mod rewrite;
 
 mod exhaustive;
 mod random_plans;
+mod remap;
