@@ -514,20 +514,17 @@ pub(super) const FAULTS: &[Fault] = &[
     fault("wrongness", "a power is a multiple", VALUE, ["            && !powers\n", ""]),
     fault(
         "wrongness",
-        "the owner is who needs it",
+        "whatever is held belongs to whoever needs something",
         PLACEMENT,
-        [
-            "elsewhere(holds.get(wanted))",
-            "elsewhere(needs.values().next().filter(|_| holds.contains_key(wanted)))",
-        ],
+        [".and_then(|mine| needs.get(mine))", ".and_then(|_| needs.values().next())"],
     ),
     fault(
         "wrongness",
         "whatever was written over was right",
         HISTORY,
         [
-            ".find(|(_, version)| is_here(version.buffer) && holds(version));",
-            ".find(|(_, version)| is_here(version.buffer));",
+            ".rev()\n            .find(|(_, version)| is_here(version.buffer) && holds(version));",
+            ".rev()\n            .skip(1)\n            .find(|(_, version)| is_here(version.buffer));",
         ],
     ),
 ];
