@@ -290,4 +290,10 @@ fn nothing_is_claimed_of_floats_that_an_integer_type_does_not_hold() {
     ];
     let direct = [r#"call = "cast", dtype = "i32", send = "g", recv = "y""#];
     assert_eq!(compared("f32", &narrow, &direct).state.state, State::Unknown);
+    // But where it holds 1, twice that is 2.
+    let doubled = [
+        r#"call = "cast", dtype = "i32", send = "g", recv = "m""#,
+        r#"call = "scale", by = 2, send = "m", recv = "y""#,
+    ];
+    differ("f32", &doubled, &direct);
 }

@@ -245,21 +245,21 @@ fn without_devices_more_ranks_are_other_places() {
 /// Columns of a matrix, as each rank cuts them out: every other element of one input.
 #[test]
 fn columns_of_one_ranks_matrix_are_not_those_of_anothers() {
-    let columns = |root: u32| {
-        [
-            format!(r#"call = "broadcast", root = {root}, send = "g", recv = "all""#),
-            r#"call = "shard", send = "all", recv = "y", shape = [2, 2], dim = 1"#.to_owned(),
-        ]
+    let columns = |name: &str, root: u32| {
+        format!(
+            "proposal.{name} = {{ outputs = [\"y\"], step = [\
+             {{ call = \"broadcast\", root = {root}, send = \"g\", recv = \"all\" }}, \
+             {{ call = \"shard\", send = \"all\", recv = \"y\", shape = [8, 2], dim = 1 }}] }}\n"
+        )
     };
-    let [zero, one] = [0, 1].map(columns);
-    let text = format!(
+    let plan = read(&format!(
         "format = 1\ngroup.ranks = 2\n\
-         input.g = {{ dtype = \"i32\", count = 4, meaning = \"gradient\" }}\n{}{}",
-        steps("zero", &[&zero[0], &zero[1]]),
-        steps("one", &[&one[0], &one[1]])
-    );
-    let plan = read(&text);
-    assert_eq!(between(&plan, "zero", "zero").state.state, State::Same);
+         input.g = {{ dtype = \"i32\", count = 16, meaning = \"gradient\" }}\n{}{}{}",
+        columns("zero", 0),
+        columns("again", 0),
+        columns("one", 1)
+    ));
+    assert_eq!(between(&plan, "zero", "again").state.state, State::Same);
     assert_eq!(between(&plan, "zero", "one").state.state, State::Different);
 }
 
