@@ -238,12 +238,11 @@ fn random(seed: u64, dtype: Dtype, element: &Element) -> Typed {
         // Small enough for any type to hold what is converted to it, or whole after the
         // usual divisions: what a conversion to integers asks for. None and one, so that
         // products are small too; of either sign, since an unsigned type holds one.
-        let (numbers, unit) = match seed % 8 {
-            1 | 5 => (6, 12),
-            3 => (2, 1),
-            _ => (6, 1),
-        };
-        let value = BigInt::from((bits % numbers).saturating_mul(unit));
+        let value = BigInt::from(match seed % 8 {
+            1 | 5 => (bits % 6).saturating_mul(12),
+            3 => bits % 2,
+            _ => bits % 6,
+        });
         let is_signed = !matches!(dtype.class(), DtypeClass::Integer { signed: false, .. });
         let is_negative = seed % 8 == 5 && is_signed && bits >> 63 == 1;
         let value = BigRational::from_integer(if is_negative { -value } else { value });
