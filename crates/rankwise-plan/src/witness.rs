@@ -245,21 +245,12 @@ fn random(seed: u64, dtype: Dtype, element: &Element) -> Typed {
         });
         let is_signed = !matches!(dtype.class(), DtypeClass::Integer { signed: false, .. });
         let is_negative = seed % 8 == 5 && is_signed && bits >> 63 == 1;
-        let value = BigRational::from_integer(if is_negative { -value } else { value });
-        // An element of the type: e5m2 has neither 36 nor 60.
-        let value = nearest(dtype, &value).and_then(exact).unwrap_or(value);
-        return Typed { value, dtype };
+        return element_near(dtype, if is_negative { -value } else { value });
     }
     if seed % 4 == 2 {
         // Too large for the narrow types and no trouble to the others: what tells a way
         // through a narrow type from a direct one, where both hold what comes out.
-        let value = BigRational::from_integer((bits % (1 << 12)).into());
-        let value = if dtype.is_float() {
-            nearest(dtype, &value).and_then(exact).unwrap_or_default()
-        } else {
-            value
-        };
-        return Typed::of(dtype, value);
+        return element_near(dtype, (bits % (1 << 12)).into());
     }
     let value = match Scalar::from_bits(dtype, bits).to_integer() {
         Some(integer) => BigInt::from(integer),
@@ -271,6 +262,17 @@ fn random(seed: u64, dtype: Dtype, element: &Element) -> Typed {
         }
     };
     Typed { value: BigRational::from_integer(value), dtype }
+}
+
+/// The element of a type that is nearest to a number, since e5m2 has neither 36 nor 60: of
+/// integers modulo 2^w, of floats none where it is past the largest.
+fn element_near(dtype: Dtype, number: BigInt) -> Typed {
+    let number = BigRational::from_integer(number);
+    if !dtype.is_float() {
+        return Typed::of(dtype, number);
+    }
+    let value = nearest(dtype, &number).and_then(exact).unwrap_or_default();
+    Typed { value, dtype }
 }
 
 fn zero(dtype: Dtype) -> Typed {

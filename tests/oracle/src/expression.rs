@@ -55,12 +55,11 @@ impl Expression {
     /// What it is for a reader, over the inputs in `start`; `None` if it makes no
     /// sense there.
     pub fn value(&self, start: &World, reader: usize, values: &mut Values) -> Option<Vec<Value>> {
+        let input = |rank, name| start.held(rank, name)?.positions.iter().copied().collect();
         match self {
-            Self::Own(name) => start.held(reader, name)?.positions.iter().copied().collect(),
-            Self::Of(name, rank) => start.held(*rank, name)?.positions.iter().copied().collect(),
-            Self::OnDevice(name, device) => {
-                Self::Of(name.clone(), start.on(*device)).value(start, reader, values)
-            }
+            Self::Own(name) => input(reader, name),
+            Self::Of(name, rank) => input(*rank, name),
+            Self::OnDevice(name, device) => input(start.on(*device), name),
             Self::Gather(inner, groups) => {
                 let mut all = Vec::new();
                 for member in groups.of(reader)? {

@@ -57,7 +57,7 @@ pub(super) fn divisors(terms: &Terms, term: TermId) -> Vec<u64> {
     let mut found = Vec::new();
     let mut next = Some(term);
     while let Some(term) = next {
-        next = match terms.get(term) {
+        let (by, within) = match terms.get(term) {
             Some(Term::Scaled { term, by }) => {
                 let by = match by {
                     Factor::Reciprocal(ranks) => Some(u64::from(ranks.get())),
@@ -66,17 +66,16 @@ pub(super) fn divisors(terms: &Terms, term: TermId) -> Vec<u64> {
                         BigRational::from_float(scalar.to_f64()).as_ref().and_then(divisor)
                     }
                 };
-                found.extend(by.filter(|by| *by > 1));
-                Some(*term)
+                (by, Some(*term))
             }
-            Some(Term::Divided { term, by }) => {
-                found.extend(Some(u64::from(by.get())).filter(|by| *by > 1));
-                Some(*term)
-            }
-            Some(Term::Cast { term, .. }) => Some(*term),
-            Some(Term::Combined { parts, .. }) => parts.first().map(|part| part.term),
-            _ => None,
+            Some(Term::Divided { term, by }) => (Some(u64::from(by.get())), Some(*term)),
+            Some(Term::Cast { term, .. }) => (None, Some(*term)),
+            Some(Term::Combined { parts, .. }) => (None, parts.first().map(|part| part.term)),
+            _ => (None, None),
         };
+        // A mean over one rank divides nothing.
+        found.extend(by.filter(|by| *by > 1));
+        next = within;
     }
     found.reverse();
     found

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rankwise_oracle::decide::{Answer, Numbers};
-use rankwise_oracle::value::Value;
+use rankwise_oracle::value::{Value, Values};
 use rankwise_oracle::world::World;
 use rankwise_plan::Plan;
 use rankwise_plan::compare::{Comparison, State, compare};
@@ -257,16 +257,26 @@ impl<'a> Trial<'a> {
         if !fits || buffer.kind != self.case.values.kind(wanted[0]) {
             return Answer::Different;
         }
-        let mut answer = Answer::Same;
-        for (held, wanted) in held[range].iter().zip(wanted) {
-            let here = match held {
-                None => Answer::Different,
-                Some(held) => self.case.values.compare(*held, *wanted, &mut self.numbers),
-            };
-            answer = worse(answer, here);
-        }
-        answer
+        holds(&self.case.values, &held[range], wanted, &mut self.numbers)
     }
+}
+
+/// Whether positions hold the values that are wanted there, one for one.
+pub(crate) fn holds(
+    values: &Values,
+    held: &[Option<Value>],
+    wanted: &[Value],
+    numbers: &mut Numbers,
+) -> Answer {
+    let mut answer = Answer::Same;
+    for (held, wanted) in held.iter().zip(wanted) {
+        let here = match held {
+            None => Answer::Different,
+            Some(held) => values.compare(*held, *wanted, numbers),
+        };
+        answer = worse(answer, here);
+    }
+    answer
 }
 
 fn positions<'w>(world: &'w World, rank: usize, buffer: &str) -> &'w [Option<Value>] {

@@ -436,15 +436,15 @@ impl Told<'_> {
             return false;
         }
         let evenly = |value| {
-            let parts = self.values.parts(value);
-            let part = *parts.times.keys().next()?;
-            let mut all = parts.times.into_values();
-            let first = all.next()?;
-            all.all(|other| other == first).then_some((part, first))
+            let mut all = self.values.parts(value).times.into_iter();
+            let (part, first) = all.next()?;
+            all.all(|(_, other)| other == first).then_some((part, first))
         };
-        let (Some(found), Some(needed)) = (evenly(found), evenly(needed)) else { return false };
-        let (found, part, needed) = (found.1.times(under), found.0, needed.1.times(over));
-        found.zip(needed).is_some_and(|(found, needed)| self.is_often(part, found, needed))
+        let (Some((part, found)), Some((_, needed))) = (evenly(found), evenly(needed)) else {
+            return false;
+        };
+        let both = found.times(under).zip(needed.times(over));
+        both.is_some_and(|(found, needed)| self.is_often(part, found, needed))
     }
 
     /// Whether a value is another one divided, truncating.

@@ -19,6 +19,7 @@ use rankwise_plan::read::NoArrays;
 use rankwise_topology::{Permutation, PermutationGroup};
 
 use crate::case::{Case, holds_text};
+use crate::judge;
 
 /// How many plans of how many devices.
 const PLANS: [(usize, u64); 6] = [(2, 10), (3, 40), (4, 60), (5, 16), (6, 5), (7, 3)];
@@ -114,13 +115,11 @@ fn is_met(case: &mut Case, start: &World, left: &World, (on, holds): &Need) -> b
         let Some(wanted) = holds.value(start, reader, &mut case.values) else { return false };
         let Some(held) = left.held(reader, "y") else { return false };
         held.positions.len() == wanted.len()
-            && held.positions.iter().zip(wanted).all(|(held, wanted)| {
-                held.is_some_and(|held| match case.values.compare(held, wanted, &mut numbers) {
-                    Answer::Same => true,
-                    Answer::Different => false,
-                    Answer::Undecided => panic!("too large a number"),
-                })
-            })
+            && match judge::holds(&case.values, &held.positions, &wanted, &mut numbers) {
+                Answer::Same => true,
+                Answer::Different => false,
+                Answer::Undecided => panic!("too large a number"),
+            }
     })
 }
 
