@@ -16,6 +16,7 @@ use rankwise_program::{CommId, Ending, Entry, Standing};
 use rankwise_program::{Signature, Site};
 use rankwise_topology::{Group, WorldRank};
 
+use crate::express::Table;
 use crate::hub::{Changes, Hub};
 use crate::instance::Splitting;
 use crate::memory::HostMemory;
@@ -34,16 +35,17 @@ pub struct Comm {
     group: Group,
     rank: Rank,
     world_rank: WorldRank,
+    table: Option<Arc<Table>>,
     stream: Stream,
     streams: AtomicUsize,
 }
 
 impl Comm {
     pub(crate) fn new(hub: &Arc<Hub>, world_rank: WorldRank, joined: Joined) -> Self {
-        let Joined { comm: id, name, group, rank } = joined;
+        let Joined { comm: id, name, group, rank, table } = joined;
         let stream = Stream::new(hub, world_rank, id, &format!("{name}#0"));
         let streams = AtomicUsize::new(1);
-        Self { hub: Arc::clone(hub), id, name, group, rank, world_rank, stream, streams }
+        Self { hub: Arc::clone(hub), id, name, group, rank, world_rank, table, stream, streams }
     }
 
     /// Its ranks, as ranks of the whole world, in order.
@@ -59,7 +61,7 @@ impl Comm {
     /// What every rank of the world is doing: computing, waiting for whom, or gone. For
     /// people; the text may change.
     pub fn world_status(&self) -> String {
-        self.hub.lock().status()
+        self.hub.status()
     }
 
     pub(crate) const fn hub(&self) -> &Arc<Hub> {
@@ -70,15 +72,21 @@ impl Comm {
         self.id
     }
 
+    /// Where its ranks meet the short way, and the own seat there.
+    pub(crate) fn seat(&self) -> Option<(&Arc<Table>, usize)> {
+        Some((self.table.as_ref()?, place(self.rank.index())))
+    }
+
     fn leave(&self, how: Ending) {
-        let mut state = self.hub.lock();
+        let (mut state, mut changes) = (self.hub.lock(), Changes::default());
+        state.shut(self.id, &mut changes);
         let words = match how {
             Ending::Closed => "closed",
             _ => "dropped",
         };
         state.left.entry((self.id, self.world_rank)).or_insert_with(|| words.to_owned());
         state.matcher.leave(self.id, self.world_rank, how);
-        self.hub.settle(state, Changes::default());
+        self.hub.settle(state, changes);
     }
 }
 
@@ -134,11 +142,13 @@ impl Communicator for Comm {
             what: format!("colours above {} ({site}); found {color:?}", i32::MAX),
             since: None,
         })?;
-        let mut state = self.hub.lock();
+        let (mut state, mut changes) = (self.hub.lock(), Changes::default());
         state.stir(self.world_rank);
         state
             .check_open(self.id, self.world_rank, self.rank, &self.name)
             .map_err(|error| state.told(self.world_rank, error))?;
+        state.show(self.world_rank, &mut changes);
+        state.close(self.id, &mut changes);
         let signature = Signature::split(color, key);
         let entry = Entry { comm: self.id, signature, site: Site::Code(site), tag: None };
         let seat = state
@@ -159,7 +169,6 @@ impl Communicator for Comm {
                 slot: Arc::clone(&slot),
             });
         }
-        let mut changes = Changes::default();
         if let Standing::Agreed = seat.standing {
             let name = format!("{}/split {}", self.name, seat.seq);
             state.finish_split(seat.instance, &self.group, &name, &mut changes);

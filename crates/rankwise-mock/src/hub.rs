@@ -18,12 +18,14 @@ use rankwise_program::{CommId, Drivers, Ending, InstanceId, Matcher, Wait};
 use rankwise_topology::{Group, World, WorldRank};
 
 use crate::engine::{Job, Worked};
+use crate::express::{Desks, Table};
 use crate::instance::{Instance, Splitting};
-use crate::jobs::Jobs;
+use crate::jobs::{Jobs, Offer};
 use crate::landing::Landing;
 use crate::lane::{Act, Item, Lane};
 use crate::memory::Block;
 use crate::point::Place;
+use crate::table::place;
 use crate::waits::Waits;
 
 /// What the ranks of one world share.
@@ -31,12 +33,16 @@ pub(crate) struct Hub {
     /// Tells the memory of one world from that of another.
     pub(crate) number: u64,
     pub(crate) jobs: Jobs,
+    pub(crate) desks: Arc<Desks>,
     state: Mutex<State>,
 }
 
 /// What the lock guards.
 pub(crate) struct State {
     pub(crate) matcher: Matcher,
+    pub(crate) desks: Arc<Desks>,
+    /// Of every communicator that is small enough, where its ranks meet the short way.
+    pub(crate) tables: HashMap<CommId, Arc<Table>>,
     pub(crate) lanes: Vec<Lane>,
     pub(crate) instances: HashMap<InstanceId, Instance>,
     pub(crate) splits: HashMap<InstanceId, Splitting>,
@@ -66,6 +72,8 @@ pub(crate) struct Changes {
     /// What nobody needs any more. Dropped without the lock: a fence of another backend
     /// runs that backend's code.
     pub(crate) garbage: Vec<Item>,
+    /// Items that could not be taken in, by a defect of this crate.
+    pub(crate) broken: Vec<(usize, u64, Error)>,
 }
 
 impl Hub {
@@ -76,8 +84,11 @@ impl Hub {
         for rank in world.ranks() {
             matcher.set_drivers(rank, drivers);
         }
+        let desks = Arc::new(Desks::new(place(ranks.get())));
         let state = State {
             matcher,
+            desks: Arc::clone(&desks),
+            tables: HashMap::new(),
             lanes: Vec::new(),
             instances: HashMap::new(),
             splits: HashMap::new(),
@@ -87,7 +98,7 @@ impl Hub {
             waits: world.ranks().map(|_| Waits::new(drivers)).collect(),
         };
         let number = WORLDS.fetch_add(1, Ordering::Relaxed);
-        Arc::new(Self { number, jobs: Jobs::default(), state: Mutex::new(state) })
+        Arc::new(Self { number, jobs: Jobs::default(), desks, state: Mutex::new(state) })
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
@@ -96,10 +107,6 @@ impl Hub {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A communicator of those ranks.
-    pub(crate) fn add_communicator(&self, name: &str, group: &Group) -> CommId {
-        self.lock().matcher.add_communicator(name, group)
-    }
 
     /// Carries out whatever has become possible, and wakes whoever waits for it.
     pub(crate) fn settle<'h>(
@@ -108,6 +115,9 @@ impl Hub {
         mut changes: Changes,
     ) {
         loop {
+            for (lane, ticket, error) in core::mem::take(&mut changes.broken) {
+                state.fail_lane(lane, ticket, &error, &mut changes);
+            }
             state.apply_verdicts(&mut changes);
             let step = state.next_step(&mut changes);
             drop(state);
@@ -141,13 +151,13 @@ impl Hub {
                 self.follow_foreign(lane, fence, &waker, changes)
             }
             Step::Job { instance, job } => {
-                let shared = self.jobs.publish(instance, &job);
+                let shared = self.jobs.publish(Some(instance), &job);
                 if shared {
                     self.wake_helpers(instance);
                 }
                 let finished = work_through(&job);
                 if shared {
-                    self.jobs.withdraw(instance);
+                    self.jobs.withdraw(&job);
                 }
                 let mut state = self.lock();
                 if finished {
@@ -160,10 +170,10 @@ impl Hub {
 
     /// Takes part in a job that somebody has published; `false` if there is none.
     pub(crate) fn help(self: &Arc<Self>) -> bool {
-        let Some((instance, job)) = self.jobs.any() else { return false };
+        let Some(Offer { job, instance }) = self.jobs.any() else { return false };
         let finished = work_through(&job);
-        self.jobs.withdraw(instance);
-        if finished {
+        self.jobs.withdraw(&job);
+        if let Some(instance) = instance.filter(|_| finished) {
             let mut changes = Changes::default();
             let mut state = self.lock();
             state.finish_instance(instance, &mut changes);
@@ -277,6 +287,18 @@ fn work_through(job: &Job) -> bool {
 }
 
 impl State {
+    /// A communicator of those ranks, and where they meet.
+    pub(crate) fn add_communicator(
+        &mut self,
+        name: &Arc<str>,
+        group: &Group,
+    ) -> (CommId, Option<Arc<Table>>) {
+        let comm = self.matcher.add_communicator(Arc::clone(name), group);
+        let table = Table::new(comm, group);
+        self.tables.extend(table.iter().map(|table| (comm, Arc::clone(table))));
+        (comm, table)
+    }
+
     /// The rank is given this error: what it does next, it does because of that.
     pub(crate) fn told(&mut self, rank: WorldRank, error: Error) -> Error {
         if let Some(report) = error.report() {
@@ -382,6 +404,10 @@ impl State {
     pub(crate) fn finish_instance(&mut self, id: InstanceId, changes: &mut Changes) {
         let Some(instance) = self.instances.remove(&id) else { return };
         self.matcher.completed(id);
+        let comm = instance.seats.iter().flatten().map(|seat| seat.comm).next();
+        if let Some(comm) = comm {
+            self.reopen(comm);
+        }
         for seat in instance.seats.into_iter().flatten() {
             let Some(lane) = self.lanes.get_mut(seat.lane) else { continue };
             let Some(item) = lane.queue.front_mut().filter(|item| item.ticket == seat.ticket)
@@ -403,6 +429,7 @@ impl State {
         for verdict in self.matcher.take_verdicts() {
             let error = Error::from(verdict.report);
             for comm in verdict.comms {
+                self.shut(comm, changes);
                 self.failed.entry(comm).or_insert_with(|| error.clone());
             }
             for instance in verdict.instances {
@@ -442,6 +469,22 @@ impl State {
         self.fail(Failing::Instance(id), error, changes);
     }
 
+    /// Ends a lane from `ticket` on, the rank's calls of the short way included. Returns the
+    /// items that are dropped, and the lanes that follow them.
+    pub(crate) fn fail_from(
+        &mut self,
+        at: usize,
+        ticket: u64,
+        error: &Error,
+        changes: &mut Changes,
+    ) -> (Vec<Item>, Vec<(u64, usize)>) {
+        let Some(rank) = self.lanes.get(at).map(|lane| lane.rank) else { return Default::default() };
+        let desks = Arc::clone(&self.desks);
+        let _still = self.still(&desks, &[rank], changes);
+        let lane = self.lanes.get_mut(at);
+        lane.map(|lane| lane.fail_from(ticket, error, &mut changes.wakers)).unwrap_or_default()
+    }
+
     /// From `ticket` on the lane does nothing any more.
     pub(crate) fn fail_lane(
         &mut self,
@@ -473,8 +516,7 @@ impl State {
                     failing.extend(seats.map(|seat| Failing::Lane(seat.lane, seat.ticket)));
                 }
                 Failing::Lane(at, ticket) => {
-                    let Some(lane) = self.lanes.get_mut(at) else { continue };
-                    let (dropped, followers) = lane.fail_from(ticket, error, &mut changes.wakers);
+                    let (dropped, followers) = self.fail_from(at, ticket, error, changes);
                     for item in dropped {
                         if let Act::Calls { instances, .. } = &item.act {
                             failing.extend(instances.iter().copied().map(Failing::Instance));

@@ -96,6 +96,29 @@ impl Instance {
     /// The work to be done, or why there is none: a contradiction within this crate.
     #[allow(unsafe_code)]
     pub(crate) fn job(&self) -> Result<Job, String> {
+        let seats = self
+            .seats
+            .iter()
+            .map(|seat| match seat {
+                None => Ok(Seat { input: None, output: None, scalar: None }),
+                Some(taken) => taken.seat(),
+            })
+            .collect::<Result<Vec<_>, String>>()?;
+        // SAFETY: `Job::new` asks for spans that stay valid, and that nobody else
+        // touches, until the job is done. Those of blocks lie inside them (`Taken::seat`),
+        // and the instance, which outlives its job, holds the blocks; for raw ones the
+        // caller of `seam::submit` has promised the same. Every seat is first
+        // in its lane, so whatever is ordered before its item is over; whatever is ordered
+        // after waits for the item; and `Uses` has let in nothing that is unordered and
+        // touches the same bytes.
+        unsafe { Job::new(self.layout, self.dtype, &seats) }.map_err(|error| error.to_string())
+    }
+}
+
+impl Taken {
+    /// Where its bytes lie: inside their blocks. Or why they cannot, a contradiction within
+    /// this crate.
+    pub(crate) fn seat(&self) -> Result<Seat, String> {
         let span = |bytes: &Option<Bytes>| match bytes {
             None => Ok(None),
             Some(Bytes::Raw(span)) => Ok(Some(*span)),
@@ -104,26 +127,8 @@ impl Instance {
                 None => Err(format!("bytes {range:?} are outside their block")),
             },
         };
-        let seats = self
-            .seats
-            .iter()
-            .map(|seat| match seat {
-                None => Ok(Seat { input: None, output: None, scalar: None }),
-                Some(seat) => Ok(Seat {
-                    input: span(&seat.input)?,
-                    output: span(&seat.output)?,
-                    scalar: seat.scalar,
-                }),
-            })
-            .collect::<Result<Vec<_>, String>>()?;
-        // SAFETY: `Job::new` asks for spans that stay valid, and that nobody else
-        // touches, until the job is done. Those of blocks lie inside them (`Block::span`),
-        // and the instance, which outlives its job, holds the blocks; for raw ones the
-        // caller of `seam::submit` has promised the same. Every seat is first
-        // in its lane, so whatever is ordered before its item is over; whatever is ordered
-        // after waits for the item; and `Uses` has let in nothing that is unordered and
-        // touches the same bytes.
-        unsafe { Job::new(self.layout, self.dtype, &seats) }.map_err(|error| error.to_string())
+        let (input, output) = (span(&self.input)?, span(&self.output)?);
+        Ok(Seat { input, output, scalar: self.scalar })
     }
 }
 

@@ -2,17 +2,26 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use rankwise_program::InstanceId;
 
-use crate::engine::Job;
+use crate::engine::{Job, Worked};
 
 /// The jobs that have shares to take.
 #[derive(Default)]
 pub(crate) struct Jobs {
     /// How many there are, so that looking costs nothing when there are none.
     open: AtomicUsize,
-    list: Mutex<Vec<(InstanceId, Arc<Job>)>>,
+    list: Mutex<Vec<Offer>>,
+}
+
+/// A job, and whose it is.
+#[derive(Clone)]
+pub(crate) struct Offer {
+    pub(crate) job: Arc<Job>,
+    /// The instance to be finished with it; `None` if whoever has published it sees to that.
+    pub(crate) instance: Option<InstanceId>,
 }
 
 impl Jobs {
@@ -20,32 +29,48 @@ impl Jobs {
     const WORTH_SHARING: u64 = 256 << 10;
 
     /// Offers a job to the waiting ranks; `false` if it is not worth it.
-    pub(crate) fn publish(&self, instance: InstanceId, job: &Arc<Job>) -> bool {
+    pub(crate) fn publish(&self, instance: Option<InstanceId>, job: &Arc<Job>) -> bool {
         if job.weight() < Self::WORTH_SHARING {
             return false;
         }
         let mut list = self.lock();
-        list.push((instance, Arc::clone(job)));
+        list.push(Offer { job: Arc::clone(job), instance });
         self.open.store(list.len(), Ordering::Release);
         true
     }
 
     /// There is nothing left to take of this job.
-    pub(crate) fn withdraw(&self, instance: InstanceId) {
+    pub(crate) fn withdraw(&self, job: &Arc<Job>) {
         let mut list = self.lock();
-        list.retain(|(other, _)| *other != instance);
+        list.retain(|other| !Arc::ptr_eq(&other.job, job));
         self.open.store(list.len(), Ordering::Release);
     }
 
+    /// Does a job to its end, with the help of whoever waits.
+    pub(crate) fn work_off(&self, job: Job) {
+        if job.weight() < Self::WORTH_SHARING {
+            while job.work() == Worked::Some {}
+            return;
+        }
+        let job = Arc::new(job);
+        self.publish(None, &job);
+        while job.work() == Worked::Some {}
+        self.withdraw(&job);
+        // Whoever has a share of it is at work, and will soon have done it.
+        while !job.is_done() {
+            thread::yield_now();
+        }
+    }
+
     /// A job to take part in.
-    pub(crate) fn any(&self) -> Option<(InstanceId, Arc<Job>)> {
+    pub(crate) fn any(&self) -> Option<Offer> {
         if self.open.load(Ordering::Acquire) == 0 {
             return None;
         }
         self.lock().first().cloned()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(InstanceId, Arc<Job>)>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Offer>> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

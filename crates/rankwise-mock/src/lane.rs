@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Waker;
 
 use rankwise_comm::{Error, Fence};
@@ -17,6 +17,12 @@ use crate::memory::Block;
 /// `ticket` is over once `done` has reached it.
 #[derive(Debug)]
 pub(crate) struct Progress {
+    /// The last item that was enqueued. Written with the desk of the rank locked.
+    enqueued: AtomicU64,
+    /// The last item that was put in the lane's queue; the others went the short way.
+    queued: AtomicU64,
+    /// What comes next is ordered after items of other lanes.
+    follows: AtomicBool,
     done: AtomicU64,
     /// The first item that will never be done; `u64::MAX` if there is none.
     failed: AtomicU64,
@@ -26,8 +32,9 @@ pub(crate) struct Progress {
 
 impl Default for Progress {
     fn default() -> Self {
-        let failed = AtomicU64::new(u64::MAX);
-        Self { done: AtomicU64::new(0), failed, known: AtomicU64::new(0) }
+        let zero = || AtomicU64::new(0);
+        let (failed, follows) = (AtomicU64::new(u64::MAX), AtomicBool::new(false));
+        Self { enqueued: zero(), queued: zero(), follows, done: zero(), failed, known: zero() }
     }
 }
 
@@ -54,8 +61,38 @@ impl Progress {
         self.known.load(Ordering::Acquire) >= ticket
     }
 
-    fn finish(&self, ticket: u64) {
-        self.done.store(ticket, Ordering::Release);
+    /// The last item that was enqueued.
+    pub(crate) fn enqueued(&self) -> u64 {
+        self.enqueued.load(Ordering::Acquire)
+    }
+
+    /// The number of the next item. With the desk of the rank locked.
+    pub(crate) fn next(&self) -> u64 {
+        self.enqueued().saturating_add(1)
+    }
+
+    /// Numbers an item. With the desk of the rank locked.
+    pub(crate) fn enqueue(&self) -> u64 {
+        let ticket = self.next();
+        self.enqueued.store(ticket, Ordering::Release);
+        ticket
+    }
+
+    /// Whether nothing but calls of the short way is under way or orders what comes next.
+    pub(crate) fn is_plain(&self) -> bool {
+        let queued = self.queued.load(Ordering::Relaxed);
+        self.done.load(Ordering::Acquire) >= queued && !self.follows() && !self.has_failed(u64::MAX)
+    }
+
+    /// Whether what comes next is ordered after items of other lanes.
+    pub(crate) fn follows(&self) -> bool {
+        self.follows.load(Ordering::Acquire)
+    }
+
+    /// The item is over, and so is all before it.
+    pub(crate) fn finish(&self, ticket: u64) {
+        // The last item of the short way and the first in the queue may end at once.
+        self.done.fetch_max(ticket, Ordering::AcqRel);
     }
 
     fn fail(&self, ticket: u64) {
@@ -72,8 +109,7 @@ pub(crate) struct Lane {
     pub(crate) stream: StreamId,
     pub(crate) progress: Arc<Progress>,
     /// What its next item is ordered after, on other lanes.
-    pub(crate) clock: Clock,
-    pub(crate) enqueued: u64,
+    clock: Clock,
     /// Someone carries out the first item outside the lock.
     pub(crate) running: bool,
     pub(crate) queue: VecDeque<Item>,
@@ -117,7 +153,6 @@ impl Lane {
             stream,
             progress: Arc::default(),
             clock: Clock::default(),
-            enqueued: 0,
             running: false,
             queue: VecDeque::new(),
             failure: None,
@@ -138,11 +173,28 @@ impl Lane {
         upto.filter_map(|item| item.point).last()
     }
 
-    /// Appends an item and numbers it.
+    /// What its next item is ordered after, on other lanes.
+    pub(crate) const fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Changes what its next item is ordered after.
+    pub(crate) fn order(&mut self, change: impl FnOnce(&mut Clock)) {
+        change(&mut self.clock);
+        self.progress.follows.store(!self.clock.is_empty(), Ordering::Release);
+    }
+
+    /// Appends an item and numbers it. With the desk of the rank locked.
     pub(crate) fn push(&mut self, point: Option<Point>, act: Act) -> u64 {
-        self.enqueued = self.enqueued.saturating_add(1);
-        self.queue.push_back(Item { ticket: self.enqueued, point, act });
-        self.enqueued
+        let ticket = self.progress.enqueue();
+        self.push_numbered(ticket, point, act);
+        ticket
+    }
+
+    /// Appends an item that has its number already.
+    pub(crate) fn push_numbered(&mut self, ticket: u64, point: Option<Point>, act: Act) {
+        self.progress.queued.store(ticket, Ordering::Relaxed);
+        self.queue.push_back(Item { ticket, point, act });
     }
 
     /// The first item is over. Returns who is to be woken and who may go on.

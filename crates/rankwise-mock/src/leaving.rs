@@ -15,7 +15,8 @@ impl Hub {
     /// The ends of what the rank has enqueued by way of a communicator: everything on the
     /// streams that it has made, and its calls on those of others.
     pub(crate) fn fences_of(self: &Arc<Self>, comm: CommId, rank: WorldRank) -> Vec<Fence> {
-        let state = self.lock();
+        let (mut state, mut changes) = (self.lock(), Changes::default());
+        state.show(rank, &mut changes);
         let mut fences = Vec::new();
         for (at, lane) in state.lanes.iter().enumerate().filter(|(_, lane)| lane.rank == rank) {
             let calls = lane.queue.iter().rev().find(|item| match &item.act {
@@ -25,14 +26,25 @@ impl Hub {
                 _ => false,
             });
             let last = calls.map(|item| item.ticket);
-            let last = if lane.comm == comm { Some(lane.enqueued) } else { last };
+            let last = if lane.comm == comm { Some(lane.progress.enqueued()) } else { last };
             let Some(last) = last else { continue };
             let (hub, progress) = (Arc::clone(self), Arc::clone(&lane.progress));
             let place: Arc<dyn Completion> =
                 Arc::new(Place { hub, rank, lane: at, progress, clock: Clock::default(), from: 0 });
             fences.push(Fence::new(place, last));
         }
+        self.settle(state, changes);
         fences
+    }
+}
+
+impl Hub {
+    /// What every rank is doing, a line each.
+    pub(crate) fn status(self: &Arc<Self>) -> String {
+        let (mut state, mut changes) = (self.lock(), Changes::default());
+        let status = state.status(&mut changes);
+        self.settle(state, changes);
+        status
     }
 }
 
@@ -46,6 +58,7 @@ impl State {
         error: &Error,
         changes: &mut Changes,
     ) {
+        self.shut(comm, changes);
         for (id, splitting) in self.splits.iter_mut().filter(|(_, one)| one.comm == comm) {
             let own = splitting
                 .seats
@@ -99,9 +112,8 @@ impl State {
     ) {
         let mut withdrawn = vec![(at, ticket)];
         while let Some((at, ticket)) = withdrawn.pop() {
-            let Some(lane) = self.lanes.get_mut(at) else { continue };
-            let rank = lane.rank;
-            let (dropped, followers) = lane.fail_from(ticket, error, &mut changes.wakers);
+            let Some(rank) = self.lanes.get(at).map(|lane| lane.rank) else { continue };
+            let (dropped, followers) = self.fail_from(at, ticket, error, changes);
             for item in dropped {
                 if let Act::Calls { instances, reached, .. } = &item.act {
                     for id in instances {
@@ -141,7 +153,9 @@ impl State {
     }
 
     /// What every rank is doing, a line each.
-    pub(crate) fn status(&self) -> String {
+    fn status(&mut self, changes: &mut Changes) -> String {
+        let comms: Vec<_> = self.tables.keys().copied().collect();
+        comms.into_iter().for_each(|comm| self.close(comm, changes));
         let lines = self.matcher.status().into_iter().map(|status| status.to_string());
         lines.collect::<Vec<_>>().join("\n")
     }

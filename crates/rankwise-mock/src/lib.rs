@@ -59,6 +59,7 @@ pub mod seam;
 
 mod clock;
 mod comm;
+mod express;
 mod foreign;
 mod hub;
 mod instance;

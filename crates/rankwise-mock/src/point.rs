@@ -9,7 +9,7 @@ use rankwise_program::Wait;
 use rankwise_topology::WorldRank;
 
 use crate::clock::Clock;
-use crate::hub::{Hub, State};
+use crate::hub::{Changes, Hub, State};
 use crate::lane::Progress;
 use crate::waits::{Awaited, Key};
 
@@ -45,8 +45,8 @@ impl Place {
     }
 
     /// Whether the lane has ever had that item.
-    pub(crate) fn check(&self, state: &State, ticket: u64) -> Result<(), Error> {
-        let enqueued = state.lanes.get(self.lane).map_or(0, |lane| lane.enqueued);
+    pub(crate) fn check(&self, ticket: u64) -> Result<(), Error> {
+        let enqueued = self.progress.enqueued();
         if self.ticket(ticket) <= enqueued {
             return Ok(());
         }
@@ -57,12 +57,15 @@ impl Place {
     /// Wakes `waker` when the item is over. For a lane that follows: no host waits.
     pub(crate) fn follow(&self, ticket: u64, waker: &Waker) -> Poll<Result<(), Error>> {
         let (item, waker) = (self.item(ticket), waker.clone());
-        let mut state = self.hub.lock();
+        let (mut state, mut changes) = (self.hub.lock(), Changes::default());
+        state.show(self.rank, &mut changes);
         if item.is_over() {
-            return Poll::Ready(item.outcome(&mut state));
+            let outcome = item.outcome(&mut state);
+            self.hub.settle(state, changes);
+            return Poll::Ready(outcome);
         }
         let unused = item.register(&mut state, waker);
-        drop(state);
+        self.hub.settle(state, changes);
         drop(unused);
         Poll::Pending
     }
@@ -79,12 +82,12 @@ impl Completion for Place {
     }
 
     fn wait(&self, ticket: u64, deadline: Option<Instant>) -> Result<(), Error> {
-        self.check(&self.hub.lock(), ticket)?;
+        self.check(ticket)?;
         self.hub.wait(&self.item(ticket), deadline)
     }
 
     fn poll(&self, ticket: u64, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.check(&self.hub.lock(), ticket)?;
+        self.check(ticket)?;
         self.hub.poll(&self.item(ticket), cx)
     }
 
@@ -100,6 +103,15 @@ impl Awaited for Item<'_> {
 
     fn is_over(&self) -> bool {
         self.place.progress.is_over(self.ticket)
+    }
+
+    fn pass(&self) -> bool {
+        // What other lanes have done is learnt under the lock.
+        let passed = !self.place.progress.has_failed(self.ticket) && self.place.clock.is_empty();
+        if passed {
+            self.place.progress.learn(self.ticket);
+        }
+        passed
     }
 
     fn register(&self, state: &mut State, waker: Waker) -> Option<Waker> {

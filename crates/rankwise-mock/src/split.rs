@@ -10,6 +10,7 @@ use rankwise_model::Rank;
 use rankwise_program::{CommId, Ending, InstanceId, Wait};
 use rankwise_topology::{Group, Partition, World, WorldRank};
 
+use crate::express::Table;
 use crate::hub::{Changes, Hub, State};
 use crate::instance::Splitting;
 use crate::table::place;
@@ -22,6 +23,7 @@ pub(crate) struct Joined {
     pub(crate) name: Arc<str>,
     pub(crate) group: Group,
     pub(crate) rank: Rank,
+    pub(crate) table: Option<Arc<Table>>,
 }
 
 /// One rank's part of a split.
@@ -87,8 +89,9 @@ impl State {
         parent_name: &str,
         changes: &mut Changes,
     ) {
-        let Some(Splitting { seats, .. }) = self.splits.remove(&id) else { return };
+        let Some(Splitting { comm, seats }) = self.splits.remove(&id) else { return };
         self.matcher.completed(id);
+        self.reopen(comm);
         let seats: Vec<_> = seats.into_iter().flatten().collect();
         let by: Vec<_> = seats.iter().map(|seat| (seat.color, seat.key)).collect();
         let within = World::new(parent.size());
@@ -114,11 +117,11 @@ impl State {
             let first = children.members().first().map_or(0, |child| place(child.index()));
             let color = by.get(first).and_then(|(color, _)| *color).unwrap_or_default();
             let name: Arc<str> = format!("{parent_name}/color {color}").into();
-            let comm = self.matcher.add_communicator(Arc::clone(&name), &group);
+            let (comm, table) = self.add_communicator(&name, &group);
             for (child, rank) in children.members().iter().zip(children.size().ranks()) {
                 if let Some(slot) = joined.get_mut(place(child.index())) {
-                    let (name, group) = (Arc::clone(&name), group.clone());
-                    *slot = Some(Joined { comm, name, group, rank });
+                    let (name, group, table) = (Arc::clone(&name), group.clone(), table.clone());
+                    *slot = Some(Joined { comm, name, group, rank, table });
                 }
             }
         }
@@ -126,6 +129,7 @@ impl State {
             if let Some(joined) = &joined
                 && seat.slot.abandoned.load(Ordering::Acquire)
             {
+                self.shut(joined.comm, changes);
                 self.matcher.leave(joined.comm, seat.rank, Ending::Dropped);
             }
             seat.slot.give(Ok(joined), &mut changes.wakers);
@@ -155,12 +159,13 @@ impl Drop for Claim {
         if self.used {
             return;
         }
-        let mut state = self.hub.lock();
+        let (mut state, mut changes) = (self.hub.lock(), Changes::default());
         self.slot.abandoned.store(true, Ordering::Release);
         if let Some(Ok(Some(joined))) = self.slot.outcome() {
+            state.shut(joined.comm, &mut changes);
             state.matcher.leave(joined.comm, self.rank, Ending::Dropped);
         }
-        self.hub.settle(state, Changes::default());
+        self.hub.settle(state, changes);
     }
 }
 
@@ -197,6 +202,10 @@ impl Awaited for SplitWait {
 
     fn is_over(&self) -> bool {
         self.slot.over.load(Ordering::Acquire)
+    }
+
+    fn pass(&self) -> bool {
+        false
     }
 
     fn register(&self, _state: &mut State, waker: Waker) -> Option<Waker> {

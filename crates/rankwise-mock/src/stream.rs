@@ -2,7 +2,7 @@
 
 use core::any::Any;
 use core::ops::Range;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use rankwise_comm::{DeviceOrdinal, Dyn, Error, Fault, Fence, Memory, Pending, View, ViewMut};
 use rankwise_program::CommId;
@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::foreign::Nudge;
 use crate::hub::{Changes, Hub, State};
 use crate::landing::Landing;
-use crate::lane::{Act, Lane};
+use crate::lane::{Act, Lane, Progress};
 use crate::memory::{Block, HostMemory};
 use crate::point::Place;
 use crate::uses::{Access, Use, What};
@@ -50,15 +50,38 @@ impl Stream {
         self.start.rank
     }
 
-    /// The state, if this stream still takes work.
-    fn open(&self) -> Result<MutexGuard<'_, State>, Error> {
-        let mut state = self.hub().lock();
-        state.stir(self.rank());
-        let failure = state.lanes.get(self.lane()).and_then(|lane| lane.failure.as_ref());
-        match failure.map(|(_, error)| error.clone()) {
-            Some(error) => Err(state.told(self.rank(), error)),
-            None => Ok(state),
+    pub(crate) fn progress(&self) -> &Arc<Progress> {
+        &self.start.progress
+    }
+
+    /// Enqueues something, if this stream still takes work, and carries out what becomes
+    /// possible by it. What another rank has enqueued may have to be `seen` first.
+    fn enqueue<R>(
+        &self,
+        seen: Option<WorldRank>,
+        act: impl FnOnce(&mut State, &mut Changes) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        let (hub, rank) = (self.hub(), self.rank());
+        let (mut state, mut changes) = (hub.lock(), Changes::default());
+        state.stir(rank);
+        if let Some(other) = seen {
+            state.show(other, &mut changes);
         }
+        let still = state.still(&hub.desks, &[rank], &mut changes);
+        let failure = state.lanes.get(self.lane()).and_then(|lane| lane.failure.as_ref());
+        let done = match failure.map(|(_, error)| error.clone()) {
+            Some(error) => Err(state.told(rank, error)),
+            None => act(&mut state, &mut changes),
+        };
+        drop(still);
+        hub.settle(state, changes);
+        done
+    }
+
+    /// Enqueues an act of this rank alone.
+    fn push(&self, state: &mut State, changes: &mut Changes, act: Act) -> u64 {
+        changes.ready.push(self.lane());
+        state.lanes.get_mut(self.lane()).map_or(0, |lane| lane.push(None, act))
     }
 
     fn block<'m>(&self, memory: &'m HostMemory) -> Result<&'m Arc<Block>, Error> {
@@ -67,13 +90,6 @@ impl Stream {
             return Err(Fault::ForeignMemory { verb: None, found, needed }.into());
         }
         memory.block_of(self.hub())
-    }
-
-    /// Enqueues an act of this rank alone.
-    fn enqueue(&self, mut state: MutexGuard<'_, State>, act: Act) -> u64 {
-        let ticket = state.lanes.get_mut(self.lane()).map_or(0, |lane| lane.push(None, act));
-        self.hub().settle(state, Changes { ready: vec![self.lane()], ..Changes::default() });
-        ticket
     }
 
     /// A read to the host: after everything on this stream, and after the last writers
@@ -85,16 +101,17 @@ impl Stream {
         after: After,
     ) -> Result<(u64, Arc<Landing>), Error> {
         let block = self.block(memory)?;
-        let mut state = self.open()?;
-        let (lane, what) = (self.lane(), What::HostRead);
-        if let After::LastWriters = after {
-            state.follow_writers(lane, block, range)?;
-        }
-        state.use_by_host(self.rank(), block, lane, range, Access::Read, what)?;
-        let landing = Arc::new(Landing::new(range.len()));
-        let (block, at) = (Arc::clone(block), range.start);
-        let act = Act::Fetch { block, at, landing: Arc::clone(&landing) };
-        Ok((self.enqueue(state, act), landing))
+        self.enqueue(None, |state, changes| {
+            let (lane, what) = (self.lane(), What::HostRead);
+            if let After::LastWriters = after {
+                state.follow_writers(lane, block, range)?;
+            }
+            state.use_by_host(self.rank(), block, lane, range, Access::Read, what)?;
+            let landing = Arc::new(Landing::new(range.len()));
+            let (block, at) = (Arc::clone(block), range.start);
+            let act = Act::Fetch { block, at, landing: Arc::clone(&landing) };
+            Ok((self.push(state, changes, act), landing))
+        })
     }
 }
 
@@ -109,49 +126,44 @@ impl rankwise_comm::Stream for Stream {
     type Memory = HostMemory;
 
     fn fence(&self) -> Result<Fence, Error> {
+        if !self.progress().follows() {
+            return Ok(Fence::new(self.start.clone(), self.progress().enqueued()));
+        }
         let state = self.hub().lock();
         let Some(lane) = state.lanes.get(self.lane()) else {
             return Err(Fault::Internal { what: format!("no lane {}", self.lane()) }.into());
         };
-        if lane.clock.is_empty() {
-            return Ok(Fence::new(self.start.clone(), lane.enqueued));
-        }
-        let (hub, clock) = (Arc::clone(self.hub()), lane.clock.clone());
+        let (hub, clock) = (Arc::clone(self.hub()), lane.clock().clone());
         let progress = Arc::clone(&lane.progress);
-        let (rank, from) = (self.rank(), lane.enqueued);
+        let (rank, from) = (self.rank(), lane.progress.enqueued());
         let place = Place { hub, rank, lane: self.lane(), progress, clock, from };
         Ok(Fence::new(Arc::new(place), from))
     }
 
     fn wait_for(&self, fence: &Fence) -> Result<(), Error> {
-        let mut state = self.open()?;
         let completion: &dyn Any = &**fence.completion();
         let own = completion
             .downcast_ref::<Place>()
             .filter(|place| place.hub.number == self.hub().number);
-        match own {
-            None => {
-                let ticket = state.lanes.get(self.lane()).map_or(0, |lane| lane.enqueued);
-                let waker = Nudge::waker(self.hub(), self.lane(), ticket.saturating_add(1));
+        self.enqueue(own.map(|place| place.rank), |state, changes| {
+            let Some(place) = own else {
+                let waker = Nudge::waker(self.hub(), self.lane(), self.progress().next());
                 let fence = Some(fence.clone());
-                self.enqueue(state, Act::Foreign { fence, waker, nudged: false });
+                self.push(state, changes, Act::Foreign { fence, waker, nudged: false });
+                return Ok(());
+            };
+            let ticket = place.ticket(fence.ticket());
+            place.check(ticket)?;
+            // What comes before on the same stream, or is known to be over, orders itself.
+            if place.lane == self.lane() || place.progress.is_known(ticket) {
+                return Ok(());
             }
-            Some(place) => {
-                let ticket = place.ticket(fence.ticket());
-                place.check(&state, ticket)?;
-                // What comes before on the same stream, or is known to be over, orders itself.
-                if place.lane == self.lane() || place.progress.is_known(ticket) {
-                    return Ok(());
-                }
-                if let Some(lane) = state.lanes.get_mut(self.lane()) {
-                    lane.clock.join(&place.clock);
-                }
-                state.follow(self.lane(), place.lane, ticket)?;
-                let changes = Changes { ready: vec![self.lane()], ..Changes::default() };
-                self.hub().settle(state, changes);
+            if let Some(lane) = state.lanes.get_mut(self.lane()) {
+                lane.order(|clock| clock.join(&place.clock));
             }
-        }
-        Ok(())
+            changes.ready.push(self.lane());
+            state.follow(self.lane(), place.lane, ticket)
+        })
     }
 
     fn write_bytes(&self, to: ViewMut<'_, Dyn, HostMemory>, bytes: &[u8]) -> Result<(), Error> {
@@ -161,12 +173,13 @@ impl rankwise_comm::Stream for Stream {
         }
         let view = to.as_view();
         let block = self.block(view.memory())?;
-        let state = self.open()?;
-        let (lane, what) = (self.lane(), What::HostWrite);
-        state.use_by_host(self.rank(), block, lane, &range, Access::Write, what)?;
-        let (block, at, bytes) = (Arc::clone(block), range.start, bytes.into());
-        self.enqueue(state, Act::Write { block, at, bytes });
-        Ok(())
+        self.enqueue(None, |state, changes| {
+            let (lane, what) = (self.lane(), What::HostWrite);
+            state.use_by_host(self.rank(), block, lane, &range, Access::Write, what)?;
+            let (block, at, bytes) = (Arc::clone(block), range.start, bytes.into());
+            self.push(state, changes, Act::Write { block, at, bytes });
+            Ok(())
+        })
     }
 
     fn read_bytes(&self, from: View<'_, Dyn, HostMemory>, bytes: &mut [u8]) -> Result<(), Error> {
@@ -201,16 +214,24 @@ impl State {
                     Error::from(Fault::Internal { what: refused.to_string() })
                 })?),
             };
-        let mut clock = self.lanes.get_mut(lane).map(|lane| core::mem::take(&mut lane.clock));
-        if let Some(clock) = &mut clock {
-            clock.advance(other, ticket);
-            clock.forget(|other, ticket| self.is_known(other, ticket));
-        }
         if let Some(lane) = self.lanes.get_mut(lane) {
-            lane.clock = clock.unwrap_or_default();
+            lane.order(|clock| clock.advance(other, ticket));
             lane.push(point, Act::Follow { lane: other, ticket });
         }
+        self.forget_known(lane);
         Ok(())
+    }
+
+    /// Forgets what is ordered before the next item of a lane if it is before everything.
+    pub(crate) fn forget_known(&mut self, at: usize) {
+        let Some(clock) = self.lanes.get(at).map(Lane::clock).filter(|it| !it.is_empty()) else {
+            return;
+        };
+        let known: Vec<_> =
+            clock.each().filter(|(other, ticket)| self.is_known(*other, *ticket)).collect();
+        if let Some(lane) = self.lanes.get_mut(at) {
+            lane.order(|clock| clock.forget(|other, ticket| known.contains(&(other, ticket))));
+        }
     }
 
     /// What comes next on `lane` starts after the last writers of these bytes.
@@ -232,7 +253,7 @@ impl State {
     /// Whether item `ticket` of lane `other` is ordered before the next item of `lane`.
     fn is_before(&self, lane: usize, other: usize, ticket: u64) -> bool {
         lane == other
-            || self.lanes.get(lane).is_some_and(|lane| lane.clock.covers(other, ticket))
+            || self.lanes.get(lane).is_some_and(|lane| lane.clock().covers(other, ticket))
             || self.is_known(other, ticket)
     }
 
@@ -292,8 +313,8 @@ impl State {
         access: Access,
         what: What,
     ) -> Use {
-        let enqueued = self.lanes.get(lane).map_or(0, |lane| lane.enqueued);
-        Use { lane, ticket: enqueued.saturating_add(1), bytes: range.clone(), access, what }
+        let ticket = self.lanes.get(lane).map_or(0, |lane| lane.progress.next());
+        Use { lane, ticket, bytes: range.clone(), access, what }
     }
 
     fn describe_use(&self, one: &Use) -> String {

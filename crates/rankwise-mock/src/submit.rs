@@ -10,6 +10,7 @@ use rankwise_program::{CommId, Entry, InstanceId, Standing};
 use rankwise_topology::WorldRank;
 
 use crate::comm::Comm;
+use crate::express::Way;
 use crate::hub::{Changes, Hub, State};
 use crate::instance::{Bytes, Instance, Seating, Taken};
 use crate::lane::Act;
@@ -34,8 +35,22 @@ struct Unit<'p> {
     calls: Vec<Prepared<'p>>,
 }
 
+/// Calls of one rank on one stream that have been checked and numbered.
+pub(crate) struct Item {
+    pub(crate) rank: WorldRank,
+    pub(crate) lane: usize,
+    pub(crate) ticket: u64,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) calls: Vec<(Seating, Taken)>,
+}
+
 /// Enqueues the posts as units, one per rank and stream.
 pub(crate) fn submit(posts: &[Post<'_, Comm>]) -> Result<(), Error> {
+    if let [post] = posts
+        && let Way::Short = post.comm().hub().post_short(post)?
+    {
+        return Ok(());
+    }
     enqueue(posts.iter().map(Prepared::of).collect::<Result<_, _>>()?)
 }
 
@@ -44,22 +59,20 @@ pub(crate) fn enqueue(calls: Vec<Prepared<'_>>) -> Result<(), Error> {
     let Some(first) = calls.first() else { return Ok(()) };
     let hub = Arc::clone(first.comm.hub());
     let units = units(&hub, calls)?;
-    let mut state = hub.lock();
-    let mut uses = Vec::new();
-    for (number, unit) in units.iter().enumerate() {
-        state.stir(unit.rank);
-        state.check(unit, number, &mut uses).map_err(|error| state.told(unit.rank, error))?;
+    let mut ranks: Vec<_> = units.iter().map(|unit| unit.rank).collect();
+    ranks.dedup();
+    let (mut state, mut changes) = (hub.lock(), Changes::default());
+    ranks.iter().for_each(|rank| state.stir(*rank));
+    for call in units.iter().flat_map(|unit| &unit.calls) {
+        if call.entry.signature.verb().peer().is_none() {
+            state.close(call.comm.id(), &mut changes);
+        }
     }
-    // Before anything is enqueued: no item may touch bytes without its use being known.
-    for (block, _, new) in uses {
-        state.note_use(&block, new);
-    }
-    let mut changes = Changes::default();
-    for unit in units {
-        state.enqueue(unit, &mut changes)?;
-    }
+    let still = state.still(&hub.desks, &ranks, &mut changes);
+    let done = state.enqueue_all(units, &mut changes);
+    drop(still);
     hub.settle(state, changes);
-    Ok(())
+    done
 }
 
 impl<'p> Prepared<'p> {
@@ -170,31 +183,56 @@ impl State {
         Ok(())
     }
 
-    /// Enqueues a unit that has been checked.
-    fn enqueue(&mut self, unit: Unit<'_>, changes: &mut Changes) -> Result<(), Error> {
+    /// Enqueues units, or none of them.
+    fn enqueue_all(&mut self, units: Vec<Unit<'_>>, changes: &mut Changes) -> Result<(), Error> {
+        let mut uses = Vec::new();
+        for (number, unit) in units.iter().enumerate() {
+            self.forget_known(unit.lane);
+            self.check(unit, number, &mut uses).map_err(|error| self.told(unit.rank, error))?;
+        }
+        // Before anything is enqueued: no item may touch bytes without its use being known.
+        for (block, _, new) in uses {
+            self.note_use(&block, new);
+        }
+        for unit in units {
+            let Unit { rank, lane, calls } = unit;
+            let progress = self.lanes.get(lane).map(|lane| Arc::clone(&lane.progress));
+            let ticket = progress.map_or(0, |progress| progress.enqueue());
+            let (entries, calls) = calls
+                .into_iter()
+                .map(|call| {
+                    (call.entry, (call.seating, Taken { lane, ticket, ..call.taken }))
+                })
+                .unzip();
+            self.take(Item { rank, lane, ticket, entries, calls }, changes)?;
+        }
+        Ok(())
+    }
+
+    /// Takes in what has been checked and numbered.
+    pub(crate) fn take(&mut self, item: Item, changes: &mut Changes) -> Result<(), Error> {
         let internal = |what: String| Error::from(Fault::Internal { what });
-        let stream = self.lanes.get(unit.lane).map(|lane| lane.stream);
-        let stream = stream.ok_or_else(|| internal(format!("no lane {}", unit.lane)))?;
-        let entries: Vec<_> = unit.calls.iter().map(|call| call.entry.clone()).collect();
+        let Item { rank, lane, ticket, entries, calls } = item;
+        let stream = self.lanes.get(lane).map(|lane| lane.stream);
+        let stream = stream.ok_or_else(|| internal(format!("no lane {lane}")))?;
         let mut seats = Vec::with_capacity(entries.len());
         let point = self
             .matcher
-            .post(unit.rank, stream, &entries, &mut seats)
+            .post(rank, stream, &entries, &mut seats)
             .map_err(|refused| internal(refused.to_string()))?;
 
         let mut instances = Vec::with_capacity(seats.len());
-        let ticket = self.lanes.get(unit.lane).map_or(0, |lane| lane.enqueued).saturating_add(1);
-        for (call, seat) in unit.calls.into_iter().zip(&seats) {
-            let taken = Taken { lane: unit.lane, ticket, ..call.taken };
-            let instance = self.take_seat(seat.instance, call.seating, taken);
+        for ((seating, taken), seat) in calls.into_iter().zip(&seats) {
+            let instance = self.take_seat(seat.instance, seating, taken);
             instance.agreed |= matches!(seat.standing, Standing::Agreed);
             instances.push(seat.instance);
         }
         let open = instances.len();
-        if let Some(lane) = self.lanes.get_mut(unit.lane) {
-            lane.push(Some(point), Act::Calls { instances, open, reached: false });
+        if let Some(lane) = self.lanes.get_mut(lane) {
+            let act = Act::Calls { instances, open, reached: false };
+            lane.push_numbered(ticket, Some(point), act);
         }
-        changes.ready.push(unit.lane);
+        changes.ready.push(lane);
         Ok(())
     }
 

@@ -27,6 +27,10 @@ pub(crate) trait Awaited {
     /// Whether it is over, successfully or not. Takes no lock.
     fn is_over(&self) -> bool;
 
+    /// Takes note, without a lock, that it is over well; `false` if it has to be asked for its
+    /// outcome. Only asked when it is over.
+    fn pass(&self) -> bool;
+
     /// What is woken when it is over. Gives the waker back if it is known already: it is
     /// somebody else's code, and must not be dropped under the lock.
     fn register(&self, state: &mut State, waker: Waker) -> Option<Waker>;
@@ -82,6 +86,7 @@ impl State {
         let known = waits.asleep.iter().any(|(other, _)| *other == key);
         if !known {
             waits.asleep.push((key, wait));
+            self.desks.set_sleeps(rank, true);
         }
         if !known || waits.stirred {
             waits.stirred = false;
@@ -115,6 +120,7 @@ impl State {
         let before = waits.asleep.len();
         waits.asleep.retain(|(other, _)| *other != key);
         if waits.asleep.len() != before {
+            self.desks.set_sleeps(rank, !waits.asleep.is_empty());
             self.tell(rank);
         }
     }
@@ -143,6 +149,8 @@ impl Hub {
     ) -> Result<(), Error> {
         if !self.stay_awake(awaited) {
             self.sleep(awaited, deadline)?;
+        } else if awaited.pass() {
+            return Ok(());
         }
         awaited.outcome(&mut self.lock())
     }
@@ -173,7 +181,8 @@ impl Hub {
         deadline: Option<Instant>,
     ) -> Result<(), Error> {
         let (rank, start) = (awaited.rank(), Instant::now());
-        let mut state = self.lock();
+        let (mut state, mut changes) = (self.lock(), Changes::default());
+        state.show(rank, &mut changes);
         awaited.register(&mut state, Waker::from(Arc::new(Unpark(thread::current()))));
         // A wait that ends by itself keeps nobody from going on.
         if deadline.is_none()
@@ -181,7 +190,7 @@ impl Hub {
         {
             state.fall_asleep(rank, awaited.key(), wait);
         }
-        self.settle(state, Changes::default());
+        self.settle(state, changes);
 
         let mut timed_out = None;
         while !awaited.is_over() {
@@ -192,7 +201,7 @@ impl Hub {
                 None => thread::park(),
                 Some(Duration::ZERO) => {
                     let what =
-                        format!("rank {} still waits\n{}", rank.index(), self.lock().status());
+                        format!("rank {} still waits\n{}", rank.index(), self.status());
                     timed_out = Some(Fault::TimedOut { waited: start.elapsed(), what });
                     break;
                 }
@@ -212,6 +221,8 @@ impl Hub {
         let (rank, key, waker) = (awaited.rank(), awaited.key(), cx.waker().clone());
         let mut state = self.lock();
         if !awaited.is_over() {
+            let mut changes = Changes::default();
+            state.show(rank, &mut changes);
             let unused = awaited.register(&mut state, waker);
             let first = state.is_first_poll(rank, key);
             // Whoever polls with a waker that stands for nobody (`Waker::noop`) only looks,
@@ -220,7 +231,7 @@ impl Hub {
             if let Some(wait) = awaited.wait(&state).filter(|_| !first && !looks) {
                 state.fall_asleep(rank, key, wait);
             }
-            self.settle(state, Changes::default());
+            self.settle(state, changes);
             drop(unused);
             if first {
                 cx.waker().wake_by_ref();

@@ -138,12 +138,12 @@ impl World {
         let hub = Hub::new(self.ranks, self.drivers);
         let group = Group::whole(Ranks::new(self.ranks));
         let name: Arc<str> = "world".into();
-        let comm = hub.add_communicator(&name, &group);
+        let (comm, table) = hub.lock().add_communicator(&name, &group);
         let ranks = group.members().iter().zip(self.ranks.ranks());
         let comms = ranks
             .map(|(world_rank, rank)| {
-                let (name, group) = (Arc::clone(&name), group.clone());
-                Comm::new(&hub, *world_rank, Joined { comm, name, group, rank })
+                let (name, group, table) = (Arc::clone(&name), group.clone(), table.clone());
+                Comm::new(&hub, *world_rank, Joined { comm, name, group, rank, table })
             })
             .collect();
         (hub, comms)
@@ -153,13 +153,14 @@ impl World {
 impl Hub {
     /// The rank's program is over: nothing more will come from it.
     fn end(self: &Arc<Self>, rank: WorldRank, how: Ending, words: Option<String>) {
-        let mut state = self.lock();
+        let (mut state, mut changes) = (self.lock(), Changes::default());
+        state.shut_all_of(rank, &mut changes);
         if let Some(words) = words {
             state.matcher.last_words(rank, words);
         }
         state.matcher.end(rank, how);
         state.ended.insert(rank, "given up: its program is over".to_owned());
-        self.settle(state, Changes::default());
+        self.settle(state, changes);
     }
 }
 

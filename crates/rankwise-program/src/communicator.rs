@@ -86,6 +86,11 @@ impl Numbered {
         self.open.push_back(Some(instance));
     }
 
+    /// The number before which all are over, if none is open.
+    fn all_over(&self) -> Option<u64> {
+        self.open.is_empty().then_some(self.base)
+    }
+
     fn close(&mut self, number: u64) {
         let slot = number.checked_sub(self.base).and_then(narrow);
         if let Some(open) = slot.and_then(|slot| self.open.get_mut(slot)) {
@@ -121,6 +126,19 @@ impl Communicator {
         let number = member.next;
         member.next = number.saturating_add(1);
         (number, self.collectives.get(number))
+    }
+
+    /// The number of every member's next collective, if none is open.
+    pub(crate) fn collectives_over(&self) -> Option<u64> {
+        self.collectives.all_over()
+    }
+
+    /// Gives every member's next collective that number. None may be open.
+    pub(crate) fn skip_collectives(&mut self, next: u64) {
+        if self.collectives.all_over().is_some_and(|base| base <= next) {
+            self.collectives.base = next;
+            self.members.iter_mut().for_each(|member| member.next = next);
+        }
     }
 
     /// Numbers the next send or recv from one rank to another.

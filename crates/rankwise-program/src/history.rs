@@ -10,8 +10,8 @@ use crate::communicator::CommId;
 use crate::seq::Seq;
 use crate::site::Site;
 
-/// How many calls a report shows of a rank.
-pub(crate) const SHOWN: u64 = 4;
+/// How many calls a report shows of a rank, up to the one that it is about.
+pub const SHOWN: u64 = 4;
 
 /// One call of one rank.
 #[derive(Clone, Debug)]

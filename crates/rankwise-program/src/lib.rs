@@ -107,6 +107,7 @@ pub use call::{Collective, Payload, Signature, Tag, Verb};
 pub use check::{Caveat, Findings, check};
 pub use communicator::CommId;
 pub use ending::Ending;
+pub use history::SHOWN as CALLS_SHOWN;
 pub use instance::{InstanceId, Seat, Standing};
 pub use matcher::{Entry, Matcher, Progress, Verdict};
 pub use participant::{Drivers, Wait};

@@ -9,10 +9,12 @@ use rankwise_topology::{Group, NotInWorld, WorldRank};
 use super::{Entry, Matcher, Progress};
 use crate::communicator::{CommId, Departure};
 use crate::ending::Ending;
+use crate::history::Made;
 use crate::instance::{InstanceId, Seat, Standing};
 use crate::participant::{Drivers, Told, Wait};
 use crate::refused::Refused;
 use crate::report::{Call, Report};
+use crate::seq::Seq;
 use crate::status::{Activity, RankStatus};
 use crate::stream::{Item, Point, StreamId, Work};
 
@@ -92,6 +94,38 @@ impl Matcher {
         if found.standing == Standing::Agreed {
             self.suspect |= found.watched;
             self.close(instance);
+        }
+    }
+
+    /// The number of the next collective of a communicator; `None` while one is open.
+    ///
+    /// Then every member has called as many, and a driver that matches by itself may go on
+    /// from there without this matcher, until it says so with
+    /// [`skip_collectives`](Self::skip_collectives).
+    pub fn collectives_over(&self, comm: CommId) -> Option<u64> {
+        self.comm(comm)?.collectives_over()
+    }
+
+    /// Says that all collectives of a communicator below that number are over: every
+    /// member has made them, they have agreed, and their data has been moved. While one
+    /// is open here it says nothing.
+    pub fn skip_collectives(&mut self, comm: CommId, next: u64) {
+        if let Some(found) = self.comm_mut(comm) {
+            found.skip_collectives(next);
+        }
+    }
+
+    /// Recalls a collective that was skipped, for reports: of a rank, in the order of its
+    /// program. The last [`CALLS_SHOWN`](crate::CALLS_SHOWN) are enough.
+    // By value, as the call it is.
+    #[allow(clippy::needless_pass_by_value)]
+    pub fn recall(&mut self, rank: WorldRank, entry: Entry, number: u64) {
+        let Entry { comm, signature, site, tag } = entry;
+        let seq = Seq::Collective(number);
+        if let Some(found) = self.rank_mut(rank) {
+            let made = Made { comm, signature, tag, creates: None, site, seq };
+            let call = found.history.push(made);
+            found.history.close(call);
         }
     }
 

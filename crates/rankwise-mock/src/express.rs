@@ -1,0 +1,195 @@
+//! The short way of a collective: no lock that ranks share, and nothing to allocate.
+//!
+//! Most calls meet peers that have come or are about to come, on streams that have nothing
+//! else to do. Such a call takes a seat at the [`Table`] of its communicator; whoever
+//! comes last compares all the seats and carries the call out. The hub and its matcher
+//! learn nothing of it.
+//!
+//! They must learn of it as soon as somebody has to be told of it: when a rank goes to
+//! sleep, ends, leaves, makes any other call, enqueues anything behind one that is under
+//! way, or when calls contradict each other. Then the table is *closed*, and everything
+//! under way there is handed to the matcher as if it had come the long way; all reports
+//! are made from there. When no collective of the communicator is open any more, the table
+//! opens again.
+//!
+//! # Who holds what
+//!
+//! A call of the short way holds the [`Desk`](desk::Desk) of its rank from its first check
+//! until it is enqueued, and, if it is the last, until it is over. Closing holds the hub's
+//! lock and then the desks of all members: so nobody is in the middle of a call. A desk
+//! is never held while the hub's lock is asked for.
+
+mod closing;
+mod desk;
+mod ring;
+mod table;
+
+use core::ops::Range;
+use std::sync::Arc;
+
+use rankwise_comm::{Error, Part, Post};
+use rankwise_model::{Dtype, Layout};
+use rankwise_program::Verb;
+
+pub(crate) use self::desk::Desks;
+use self::desk::Logged;
+use self::ring::Came;
+pub(crate) use self::table::Table;
+use self::table::{Bench, Posted};
+use crate::comm::Comm;
+use crate::engine::{Job, Seat};
+use crate::hub::Hub;
+use crate::instance::{Bytes, Taken};
+use crate::memory::{Block, HostMemory};
+use crate::uses::{Access, Use, What};
+
+/// Which way a call has gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// It is enqueued.
+    Short,
+    /// It is not: somebody has to be told of it.
+    Long,
+}
+
+impl Hub {
+    /// Enqueues a call the short way, if that is open to it.
+    pub(crate) fn post_short(self: &Arc<Self>, post: &Post<'_, Comm>) -> Result<Way, Error> {
+        let (comm, stream, call) = (post.comm(), post.stream(), post.call());
+        let Some((table, seat)) = comm.seat() else { return Ok(Way::Long) };
+        let Verb::Collective(_) = call.signature().verb() else { return Ok(Way::Long) };
+        let rank = comm.world_rank();
+        if stream.rank() != rank || !Arc::ptr_eq(stream.hub(), self) {
+            return Ok(Way::Long);
+        }
+        let Some(mut desk) = self.desks.lock(rank) else { return Ok(Way::Long) };
+        let (progress, number) = (stream.progress(), table.next(seat));
+        let elsewhere = |table: &Arc<Table>| desk.under_way().is_some_and(|at| !Arc::ptr_eq(at, table));
+        if !table.is_open()
+            || self.desks.sleeps(rank)
+            || !progress.is_plain()
+            || !table.ring.has_room(number)
+            || elsewhere(table)
+        {
+            return Ok(Way::Long);
+        }
+        let ticket = progress.next();
+        let site = call.site();
+        let (input, output) = (side(self, call.input())?, side(self, call.output())?);
+        let what = What::Call(call.signature().verb().name(), site);
+        let new_use = |access, bytes| Use { lane: stream.lane(), ticket, bytes, access, what };
+        let uses = [(&input, Access::Read), (&output, Access::Write)];
+        let uses = || {
+            let sides = uses.iter().filter_map(|(side, access)| Some((side.as_ref()?, *access)));
+            sides.filter(|((_, bytes), _)| !bytes.is_empty())
+        };
+        // What another stream has used is ordered by more than is known here.
+        let foreign = uses().any(|((block, bytes), access)| {
+            let new = new_use(access, bytes.clone());
+            block.uses().conflict(&new, |earlier| earlier.lane == new.lane).is_some()
+        });
+        if foreign {
+            return Ok(Way::Long);
+        }
+        for ((block, bytes), access) in uses() {
+            let own = |earlier: &Use| earlier.lane == stream.lane();
+            let is_over = |earlier: &Use| own(earlier) && progress.is_known(earlier.ticket);
+            block.uses().note(new_use(access, bytes.clone()), own, is_over);
+        }
+        let bytes = |side: Option<Side<'_>>| {
+            side.map(|(block, range)| Bytes::Block { block: Arc::clone(block), range })
+        };
+        let posted = Posted {
+            signature: *call.signature(),
+            tag: call.tag().cloned(),
+            site,
+            layout: *call.layout().layout(),
+            taken: Taken {
+                comm: comm.id(),
+                lane: stream.lane(),
+                ticket,
+                dtype: call.dtype(),
+                input: bytes(input),
+                output: bytes(output),
+                scalar: call.scalar(),
+            },
+            progress: Arc::clone(progress),
+        };
+        let (comm, signature, tag) = (comm.id(), posted.signature, posted.tag.clone());
+        desk.note(table, (progress, ticket), Logged { comm, number, signature, tag, site });
+        progress.enqueue();
+        table.set_next(seat, number.saturating_add(1));
+        if let Came::Last = table.ring.come(number, seat, posted) {
+            let ended = self.carry_out_short(table, number);
+            drop(desk);
+            if let Ended::Not = ended {
+                self.close_table(table.comm);
+            }
+        }
+        Ok(Way::Short)
+    }
+
+    /// Carries out a call that all have come to.
+    #[allow(unsafe_code)]
+    fn carry_out_short(&self, table: &Table, number: u64) -> Ended {
+        // Before it there may be one that contradicts itself.
+        if table.ring.over() != number {
+            return Ended::Not;
+        }
+        let mut bench = table.bench();
+        let Bench { seats, over } = &mut *bench;
+        seats.clear();
+        let Some((layout, dtype)) = gather(table, number, seats) else { return Ended::Not };
+        // SAFETY: `Job::new` asks for spans that stay valid, and that nobody else touches,
+        // until the job is done. They lie inside their blocks (`Taken::seat`), which the
+        // seats of the ring hold until they are emptied below, when the job is done.
+        // On every rank the call is the next of its lane: the lane had nothing to do but
+        // calls of this table (`Progress::is_plain`), which are over in the order of their
+        // numbers. So whatever is ordered before it is over; whatever is ordered after
+        // waits for its ticket; and `Uses` has let in nothing that is unordered and
+        // touches the same bytes.
+        let Ok(job) = (unsafe { Job::new(layout, dtype, seats) }) else { return Ended::Not };
+        self.jobs.work_off(job);
+        for mut seat in table.ring.seats(number) {
+            over.extend(seat.take().map(|posted| (posted.progress, posted.taken.ticket)));
+        }
+        // The slot is free before anybody learns that the call is over, and comes again.
+        table.ring.finish(number);
+        over.drain(..).for_each(|(progress, ticket)| progress.finish(ticket));
+        Ended::Well
+    }
+}
+
+/// Where one side of a call lies.
+type Side<'p> = (&'p Arc<Block>, Range<usize>);
+
+fn side<'p>(hub: &Hub, part: Option<&Part<'p, HostMemory>>) -> Result<Option<Side<'p>>, Error> {
+    part.map(|part| Ok((part.memory().block_of(hub)?, part.bytes()))).transpose()
+}
+
+/// Whether a call has been carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    Well,
+    /// It contradicts itself: the matcher must say how.
+    Not,
+}
+
+/// Where the bytes of a call lie, if its seats agree.
+fn gather(table: &Table, number: u64, seats: &mut Vec<Seat>) -> Option<(Layout, Dtype)> {
+    let mut guards = table.ring.seats(number);
+    let first = guards.next()?;
+    let first = first.as_ref()?;
+    seats.push(first.taken.seat().ok()?);
+    let mut tag = first.tag.clone();
+    for guard in guards {
+        let other = guard.as_ref()?;
+        let named = tag.as_ref().zip(other.tag.as_ref());
+        if !first.signature.agrees_with(&other.signature) || named.is_some_and(|(a, b)| a != b) {
+            return None;
+        }
+        tag = tag.or_else(|| other.tag.clone());
+        seats.push(other.taken.seat().ok()?);
+    }
+    Some((first.layout, first.taken.dtype))
+}
