@@ -25,6 +25,7 @@ mod no_std;
 mod oracle;
 mod outside;
 mod package;
+mod programs;
 mod suite;
 mod tidy;
 
@@ -113,6 +114,12 @@ const VERBS: &[Verb] = &[
         arguments: "[--check] [WORD…]",
         help: "seeds faults in the checker, one by one: the oracle's tests must catch each",
         run: faults::run,
+    },
+    Verb {
+        name: "programs",
+        arguments: "[--programs N] [--seed S]",
+        help: "random rank programs on the mock against the model: a hundred thousand",
+        run: programs::run,
     },
     Verb {
         name: "package",

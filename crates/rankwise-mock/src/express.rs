@@ -22,6 +22,7 @@
 mod closing;
 mod desk;
 mod ring;
+mod sync;
 mod table;
 
 use core::ops::Range;
@@ -64,7 +65,8 @@ impl Hub {
         }
         let Some(mut desk) = self.desks.lock(rank) else { return Ok(Way::Long) };
         let (progress, number) = (stream.progress(), table.next(seat));
-        let elsewhere = |table: &Arc<Table>| desk.under_way().is_some_and(|at| !Arc::ptr_eq(at, table));
+        let elsewhere =
+            |table: &Arc<Table>| desk.under_way().is_some_and(|at| !Arc::ptr_eq(at, table));
         if !table.is_open()
             || self.desks.sleeps(rank)
             || !progress.is_plain()

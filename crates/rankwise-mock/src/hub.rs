@@ -107,7 +107,6 @@ impl Hub {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-
     /// Carries out whatever has become possible, and wakes whoever waits for it.
     pub(crate) fn settle<'h>(
         self: &'h Arc<Self>,
@@ -478,7 +477,9 @@ impl State {
         error: &Error,
         changes: &mut Changes,
     ) -> (Vec<Item>, Vec<(u64, usize)>) {
-        let Some(rank) = self.lanes.get(at).map(|lane| lane.rank) else { return Default::default() };
+        let Some(rank) = self.lanes.get(at).map(|lane| lane.rank) else {
+            return Default::default();
+        };
         let desks = Arc::clone(&self.desks);
         let _still = self.still(&desks, &[rank], changes);
         let lane = self.lanes.get_mut(at);

@@ -155,7 +155,9 @@ impl State {
     /// What every rank is doing, a line each.
     fn status(&mut self, changes: &mut Changes) -> String {
         let comms: Vec<_> = self.tables.keys().copied().collect();
-        comms.into_iter().for_each(|comm| self.close(comm, changes));
+        for comm in comms {
+            self.close(comm, changes);
+        }
         let lines = self.matcher.status().into_iter().map(|status| status.to_string());
         lines.collect::<Vec<_>>().join("\n")
     }

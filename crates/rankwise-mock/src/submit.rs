@@ -62,7 +62,9 @@ pub(crate) fn enqueue(calls: Vec<Prepared<'_>>) -> Result<(), Error> {
     let mut ranks: Vec<_> = units.iter().map(|unit| unit.rank).collect();
     ranks.dedup();
     let (mut state, mut changes) = (hub.lock(), Changes::default());
-    ranks.iter().for_each(|rank| state.stir(*rank));
+    for rank in &ranks {
+        state.stir(*rank);
+    }
     for call in units.iter().flat_map(|unit| &unit.calls) {
         if call.entry.signature.verb().peer().is_none() {
             state.close(call.comm.id(), &mut changes);
@@ -200,9 +202,7 @@ impl State {
             let ticket = progress.map_or(0, |progress| progress.enqueue());
             let (entries, calls) = calls
                 .into_iter()
-                .map(|call| {
-                    (call.entry, (call.seating, Taken { lane, ticket, ..call.taken }))
-                })
+                .map(|call| (call.entry, (call.seating, Taken { lane, ticket, ..call.taken })))
                 .unzip();
             self.take(Item { rank, lane, ticket, entries, calls }, changes)?;
         }

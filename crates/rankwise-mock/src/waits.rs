@@ -200,8 +200,7 @@ impl Hub {
             match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
                 None => thread::park(),
                 Some(Duration::ZERO) => {
-                    let what =
-                        format!("rank {} still waits\n{}", rank.index(), self.status());
+                    let what = format!("rank {} still waits\n{}", rank.index(), self.status());
                     timed_out = Some(Fault::TimedOut { waited: start.elapsed(), what });
                     break;
                 }

@@ -30,9 +30,8 @@ impl State {
         let Some(table) = table else { return };
         let desks = Arc::clone(&self.desks);
         let members = table.members.iter();
-        let mut locked: Vec<_> = members
-            .filter_map(|(rank, seat)| Some((*rank, *seat, desks.lock(*rank)?)))
-            .collect();
+        let mut locked: Vec<_> =
+            members.filter_map(|(rank, seat)| Some((*rank, *seat, desks.lock(*rank)?))).collect();
         table.close();
         let over = table.ring.over();
         self.matcher.skip_collectives(comm, over);
@@ -63,7 +62,9 @@ impl State {
         let own = |table: &Arc<super::Table>| table.members.iter().any(|(other, _)| *other == rank);
         let comms: Vec<_> =
             self.tables.values().filter(|table| own(table)).map(|table| table.comm).collect();
-        comms.into_iter().for_each(|comm| self.shut(comm, changes));
+        for comm in comms {
+            self.shut(comm, changes);
+        }
     }
 
     /// Opens a table again, if no collective of its communicator is open.

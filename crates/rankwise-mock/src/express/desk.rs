@@ -61,8 +61,6 @@ impl Desk {
         (progress, ticket): (&Arc<Progress>, u64),
         call: Logged,
     ) {
-        /// Before those that may be under way.
-        const KEPT: usize = CALLS_SHOWN as usize + Table::CALLS;
         match &mut self.last {
             Some(last)
                 if Arc::ptr_eq(&last.table, table) && Arc::ptr_eq(&last.progress, progress) =>
@@ -74,7 +72,9 @@ impl Desk {
                 *last = Some(Last { table, progress, ticket });
             }
         }
-        if self.log.len() >= KEPT {
+        // Those that may be under way, and what a report shows before them.
+        let shown = usize::try_from(CALLS_SHOWN).unwrap_or_default();
+        if self.log.len() >= Table::CALLS.saturating_add(shown) {
             self.log.pop_front();
         }
         self.log.push_back(call);

@@ -3,17 +3,7 @@
 //! A rank writes its own seat only, and counts itself in. Whoever is counted last has all
 //! the seats; nobody else looks at them before the slot is free again.
 
-#[cfg(loom)]
-use loom::sync::{
-    Mutex, MutexGuard,
-    atomic::{AtomicU64, AtomicUsize, Ordering},
-};
-use std::sync::PoisonError;
-#[cfg(not(loom))]
-use std::sync::{
-    Mutex, MutexGuard,
-    atomic::{AtomicU64, AtomicUsize, Ordering},
-};
+use super::sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering, PoisonError};
 
 /// The calls of one communicator that are under way, by their number.
 pub(crate) struct Ring<T> {

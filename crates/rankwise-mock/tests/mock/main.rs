@@ -7,6 +7,7 @@ mod hostile;
 mod leaks;
 mod mismatches;
 mod order;
+mod short;
 mod splits;
 mod tasks;
 mod watchdog;
