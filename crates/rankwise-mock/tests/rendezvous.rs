@@ -77,7 +77,9 @@ fn each_call_is_carried_out_once_with_its_own_seats() {
                 })
             })
             .collect();
-        ranks.into_iter().for_each(|rank| rank.join().unwrap());
+        for rank in ranks {
+            rank.join().unwrap();
+        }
         assert_eq!(meeting.carried_out.load(Ordering::Relaxed), 2);
         assert_eq!(meeting.ring.over(), 2);
     });
@@ -113,7 +115,9 @@ fn three_ranks_meet() {
             })
             .collect();
         meeting.come(0, 0);
-        others.into_iter().for_each(|rank| rank.join().unwrap());
+        for rank in others {
+            rank.join().unwrap();
+        }
         assert_eq!(meeting.carried_out.load(Ordering::Relaxed), 1);
     });
 }
@@ -139,13 +143,13 @@ fn closing_finds_a_call_over_or_in_its_seat() {
             let _desk = desks[0].lock().unwrap();
             meeting.come(0, 0);
         }
-        let _first = desks[0].lock().unwrap();
-        let _second = desks[1].lock().unwrap();
+        let first = desks[0].lock().unwrap();
+        let second = desks[1].lock().unwrap();
         *open.lock().unwrap() = false;
         let is_over = meeting.over[0].load(Ordering::Acquire) > 0;
         let taken_back = meeting.ring.take(0, 0);
         assert_ne!(is_over, taken_back.is_some(), "over {is_over}, taken back {taken_back:?}");
-        drop((_first, _second));
+        drop((first, second));
         peer.join().unwrap();
         // The table opens again, and the same slot is as good as new.
         if !is_over {
