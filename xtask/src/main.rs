@@ -119,7 +119,13 @@ const VERBS: &[Verb] = &[
         name: "programs",
         arguments: "[--programs N] [--seed S]",
         help: "random rank programs on the mock against the model: a hundred thousand",
-        run: programs::run,
+        run: programs::programs,
+    },
+    Verb {
+        name: "soak",
+        arguments: "[--seconds N] [--seed S]",
+        help: "random rank programs with random faults: ten minutes, no hang, memory flat",
+        run: programs::soak,
     },
     Verb {
         name: "package",

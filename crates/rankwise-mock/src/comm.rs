@@ -18,6 +18,7 @@ use rankwise_topology::{Group, WorldRank};
 
 use crate::express::Table;
 use crate::hub::{Changes, Hub};
+use crate::inject::Injection;
 use crate::instance::Splitting;
 use crate::memory::HostMemory;
 use crate::split::{Claim, Joined, Slot, SplitSeat, SplitWait};
@@ -127,11 +128,22 @@ impl Communicator for Comm {
     }
 
     fn allocate(&self, bytes: usize) -> Result<HostMemory, Error> {
+        let refuses = |injection: &Arc<Injection>| injection.refuses_memory(self.world_rank);
+        if self.hub.injection.as_ref().is_some_and(refuses) {
+            return Err(Fault::OutOfMemory { bytes, device: self.device() }.into());
+        }
         HostMemory::new(&self.hub, bytes, self.device())
     }
 
     fn submit(posts: &[Post<'_, Self>]) -> Result<(), Error> {
-        crate::submit::submit(posts)
+        let injection = posts.first().and_then(|post| post.comm().hub.injection.as_ref());
+        match injection {
+            Some(injection) => crate::inject::submit(injection, posts),
+            None => match posts {
+                [post] => crate::submit::submit(&[post]),
+                several => crate::submit::submit(&several.iter().collect::<Vec<_>>()),
+            },
+        }
     }
 
     #[track_caller]

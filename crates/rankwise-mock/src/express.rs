@@ -39,7 +39,7 @@ pub(crate) use self::table::Table;
 use self::table::{Bench, Posted};
 use crate::comm::Comm;
 use crate::engine::{Job, Seat};
-use crate::hub::Hub;
+use crate::hub::{Hub, Rigor};
 use crate::instance::{Bytes, Taken};
 use crate::memory::{Block, HostMemory};
 use crate::uses::{Access, Use, What};
@@ -58,6 +58,9 @@ impl Hub {
     pub(crate) fn post_short(self: &Arc<Self>, post: &Post<'_, Comm>) -> Result<Way, Error> {
         let (comm, stream, call) = (post.comm(), post.stream(), post.call());
         let Some((table, seat)) = comm.seat() else { return Ok(Way::Long) };
+        if self.rigor == Rigor::Strict {
+            return Ok(Way::Long);
+        }
         let Verb::Collective(_) = call.signature().verb() else { return Ok(Way::Long) };
         let rank = comm.world_rank();
         if stream.rank() != rank || !Arc::ptr_eq(stream.hub(), self) {

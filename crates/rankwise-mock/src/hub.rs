@@ -5,6 +5,7 @@
 
 use core::any::Any;
 use core::future::Future;
+use core::ops::Range;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use std::collections::HashMap;
@@ -19,11 +20,12 @@ use rankwise_topology::{Group, World, WorldRank};
 
 use crate::engine::{Job, Worked};
 use crate::express::{Desks, Table};
+use crate::inject::Injection;
 use crate::instance::{Instance, Splitting};
 use crate::jobs::{Jobs, Offer};
 use crate::landing::Landing;
 use crate::lane::{Act, Item, Lane};
-use crate::memory::Block;
+use crate::memory::{Block, Change};
 use crate::point::Place;
 use crate::table::place;
 use crate::waits::Waits;
@@ -33,8 +35,19 @@ pub(crate) struct Hub {
     /// Tells the memory of one world from that of another.
     pub(crate) number: u64,
     pub(crate) jobs: Jobs,
+    pub(crate) rigor: Rigor,
+    pub(crate) injection: Option<Arc<Injection>>,
     pub(crate) desks: Arc<Desks>,
     state: Mutex<State>,
+}
+
+/// What a world does that a program need not notice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Rigor {
+    #[default]
+    Usual,
+    /// Memory that nothing has been written to is poisoned.
+    Strict,
 }
 
 /// What the lock guards.
@@ -60,6 +73,8 @@ pub(crate) struct State {
 enum Step {
     Write { lane: usize, block: Arc<Block>, at: usize, bytes: Box<[u8]> },
     Fetch { lane: usize, block: Arc<Block>, at: usize, landing: Arc<Landing> },
+    Change { lane: usize, block: Arc<Block>, range: Range<usize>, change: Change },
+    Poison { lane: usize, parts: Vec<(Arc<Block>, Range<usize>)> },
     Job { instance: InstanceId, job: Arc<Job> },
     Foreign { lane: usize, fence: Fence, waker: Waker },
 }
@@ -77,7 +92,12 @@ pub(crate) struct Changes {
 }
 
 impl Hub {
-    pub(crate) fn new(ranks: GroupSize, drivers: Drivers) -> Arc<Self> {
+    pub(crate) fn new(
+        ranks: GroupSize,
+        drivers: Drivers,
+        rigor: Rigor,
+        injection: Option<Arc<Injection>>,
+    ) -> Arc<Self> {
         static WORLDS: AtomicU64 = AtomicU64::new(0);
         let world = World::new(ranks);
         let mut matcher = Matcher::new(world);
@@ -98,7 +118,8 @@ impl Hub {
             waits: world.ranks().map(|_| Waits::new(drivers)).collect(),
         };
         let number = WORLDS.fetch_add(1, Ordering::Relaxed);
-        Arc::new(Self { number, jobs: Jobs::default(), desks, state: Mutex::new(state) })
+        let (jobs, state) = (Jobs::default(), Mutex::new(state));
+        Arc::new(Self { number, jobs, rigor, injection, desks, state })
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
@@ -145,6 +166,23 @@ impl Hub {
                 // SAFETY: as above; nobody writes these bytes meanwhile.
                 let fits = landing.fill(|bytes| unsafe { block.read(at, bytes) });
                 self.finish_local(lane, fits, changes)
+            }
+            Step::Change { lane, block, range, change } => {
+                // SAFETY: as above; the item writes, and nobody else touches these bytes.
+                let fits = unsafe { block.change(&range, change) };
+                self.finish_local(lane, fits, changes)
+            }
+            Step::Poison { lane, parts } => {
+                for (block, range) in parts {
+                    // SAFETY: as above: these are outputs of the calls that come next.
+                    unsafe { block.change(&range, Change::Poison) };
+                }
+                let mut state = self.lock();
+                if let Some(queue) = state.lanes.get_mut(lane) {
+                    queue.running = false;
+                    changes.ready.push(lane);
+                }
+                state
             }
             Step::Foreign { lane, fence, waker } => {
                 self.follow_foreign(lane, fence, &waker, changes)
@@ -339,6 +377,11 @@ impl State {
                 let (block, landing) = (Arc::clone(block), Arc::clone(landing));
                 Some(Step::Fetch { lane: at, block, at: *start, landing })
             }
+            Act::Change { block, range, change } => {
+                lane.running = true;
+                let (block, range) = (Arc::clone(block), range.clone());
+                Some(Step::Change { lane: at, block, range, change: *change })
+            }
             Act::Foreign { fence, waker, .. } => {
                 let (fence, waker) = (fence.take()?, waker.clone());
                 lane.running = true;
@@ -348,7 +391,10 @@ impl State {
                 let (other, ticket, own) = (*other, *ticket, item.ticket);
                 let followed = self.lanes.get_mut(other)?;
                 if let Some(error) = followed.failure_of(ticket).cloned() {
-                    self.fail_lane(at, own, &error, changes);
+                    match followed.withdrawn {
+                        None => self.fail_lane(at, own, &error, changes),
+                        Some(how) => self.withdraw(at, own, how, &error, changes),
+                    }
                 } else if followed.progress.is_over(ticket) {
                     self.lanes.get_mut(at)?.finish_first(&mut changes.wakers, &mut changes.ready);
                     changes.ready.push(at);
@@ -356,6 +402,10 @@ impl State {
                     followed.followers.push((ticket, at));
                 }
                 None
+            }
+            Act::Calls { poison, .. } if !poison.is_empty() => {
+                lane.running = true;
+                Some(Step::Poison { lane: at, parts: core::mem::take(poison) })
             }
             Act::Calls { instances, reached, .. } => {
                 let first_time = !core::mem::replace(reached, true);
@@ -456,7 +506,9 @@ impl State {
             Act::Calls { instances, .. } => !instances
                 .iter()
                 .any(|id| self.instances.get(id).is_some_and(|instance| instance.running)),
-            Act::Write { .. } | Act::Fetch { .. } | Act::Foreign { .. } => false,
+            Act::Write { .. } | Act::Fetch { .. } | Act::Change { .. } | Act::Foreign { .. } => {
+                false
+            }
         });
         if let Some(ticket) = first.map(|item| item.ticket) {
             self.fail_lane(at, ticket, error, changes);

@@ -1,17 +1,18 @@
 //! The queue behind a stream: items that run in order.
 
+use core::ops::Range;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Waker;
 
 use rankwise_comm::{Error, Fence};
-use rankwise_program::{CommId, InstanceId, Point, StreamId};
+use rankwise_program::{CommId, Ending, InstanceId, Point, StreamId};
 use rankwise_topology::WorldRank;
 
 use crate::clock::Clock;
 use crate::landing::Landing;
-use crate::memory::Block;
+use crate::memory::{Block, Change};
 
 /// How far a lane has come, readable without a lock. Items are numbered from 1: item
 /// `ticket` is over once `done` has reached it.
@@ -115,6 +116,9 @@ pub(crate) struct Lane {
     pub(crate) queue: VecDeque<Item>,
     /// From this item on, nothing is done any more.
     pub(crate) failure: Option<(u64, Error)>,
+    /// Its failure is the rank's own, that came to nothing in this way; `None` if the peers
+    /// have the same error.
+    pub(crate) withdrawn: Option<Ending>,
     /// Who wants to be woken once an item is over.
     pub(crate) waiters: Vec<(u64, Waker)>,
     /// Lanes whose first item follows an item of this one.
@@ -135,8 +139,16 @@ pub(crate) enum Act {
     Write { block: Arc<Block>, at: usize, bytes: Box<[u8]> },
     /// Bytes to the host.
     Fetch { block: Arc<Block>, at: usize, landing: Arc<Landing> },
-    /// A unit of calls: over when none of its instances is open.
-    Calls { instances: Vec<InstanceId>, open: usize, reached: bool },
+    /// A change that no call makes.
+    Change { block: Arc<Block>, range: Range<usize>, change: Change },
+    /// A unit of calls: over when none of its instances is open. What it is to poison first
+    /// is taken out when that has been done.
+    Calls {
+        instances: Vec<InstanceId>,
+        open: usize,
+        reached: bool,
+        poison: Vec<(Arc<Block>, Range<usize>)>,
+    },
     /// Nothing before an item of another lane is over.
     Follow { lane: usize, ticket: u64 },
     /// Nothing before another backend's fence has been passed. It is taken out while it
@@ -156,6 +168,7 @@ impl Lane {
             running: false,
             queue: VecDeque::new(),
             failure: None,
+            withdrawn: None,
             waiters: Vec::new(),
             followers: Vec::new(),
         }

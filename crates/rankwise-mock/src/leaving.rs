@@ -59,16 +59,7 @@ impl State {
         changes: &mut Changes,
     ) {
         self.shut(comm, changes);
-        for (id, splitting) in self.splits.iter_mut().filter(|(_, one)| one.comm == comm) {
-            let own = splitting
-                .seats
-                .iter_mut()
-                .find(|seat| seat.as_ref().is_some_and(|seat| seat.rank == rank));
-            if let Some(seat) = own.and_then(Option::take) {
-                seat.fail(error, &mut changes.wakers);
-                self.matcher.withdraw(*id, rank);
-            }
-        }
+        self.give_up_splits(comm, rank, error, changes);
         self.matcher.leave(comm, rank, Ending::Aborted);
         for at in 0..self.lanes.len() {
             let Some(lane) = self.lanes.get(at).filter(|lane| lane.rank == rank) else { continue };
@@ -86,6 +77,55 @@ impl State {
                 self.withdraw(at, ticket, Ending::Aborted, error, changes);
             }
         }
+    }
+
+    /// Takes a rank's part in the splits of a communicator back.
+    fn give_up_splits(
+        &mut self,
+        comm: CommId,
+        rank: WorldRank,
+        error: &Error,
+        changes: &mut Changes,
+    ) {
+        for (id, splitting) in self.splits.iter_mut().filter(|(_, one)| one.comm == comm) {
+            let own = splitting
+                .seats
+                .iter_mut()
+                .find(|seat| seat.as_ref().is_some_and(|seat| seat.rank == rank));
+            if let Some(seat) = own.and_then(Option::take) {
+                seat.fail(error, &mut changes.wakers);
+                self.matcher.withdraw(*id, rank);
+            }
+        }
+    }
+
+    /// A rank is gone at once, from everywhere.
+    pub(crate) fn kill(
+        &mut self,
+        rank: WorldRank,
+        how: &str,
+        error: &Error,
+        changes: &mut Changes,
+    ) {
+        self.shut_all_of(rank, changes);
+        self.matcher.last_words(rank, how);
+        let comms: Vec<_> = self.splits.values().map(|one| one.comm).collect();
+        for comm in comms {
+            self.give_up_splits(comm, rank, error, changes);
+        }
+        for at in 0..self.lanes.len() {
+            let Some(lane) = self.lanes.get(at).filter(|lane| lane.rank == rank) else { continue };
+            // What is being done is left to be done.
+            let first = lane.queue.iter().find(|item| match &item.act {
+                Act::Calls { instances, .. } => !instances.iter().any(|id| self.is_running(*id)),
+                _ => false,
+            });
+            if let Some(ticket) = first.map(|item| item.ticket) {
+                self.withdraw(at, ticket, Ending::Killed, error, changes);
+            }
+        }
+        self.matcher.end(rank, Ending::Killed);
+        self.ended.insert(rank, how.to_owned());
     }
 
     fn is_running(&self, id: InstanceId) -> bool {
@@ -112,8 +152,12 @@ impl State {
     ) {
         let mut withdrawn = vec![(at, ticket)];
         while let Some((at, ticket)) = withdrawn.pop() {
-            let Some(rank) = self.lanes.get(at).map(|lane| lane.rank) else { continue };
+            let Some(lane) = self.lanes.get(at) else { continue };
+            let (rank, is_first) = (lane.rank, lane.failure.is_none());
             let (dropped, followers) = self.fail_from(at, ticket, error, changes);
+            if let Some(lane) = self.lanes.get_mut(at).filter(|_| is_first) {
+                lane.withdrawn.get_or_insert(how);
+            }
             for item in dropped {
                 if let Act::Calls { instances, reached, .. } = &item.act {
                     for id in instances {

@@ -62,6 +62,7 @@ mod comm;
 mod express;
 mod foreign;
 mod hub;
+mod inject;
 mod instance;
 mod jobs;
 mod landing;
@@ -78,6 +79,7 @@ mod waits;
 mod world;
 
 pub use comm::Comm;
+pub use inject::{Fault, Faults};
 pub use memory::HostMemory;
 pub use stream::Stream;
 pub use world::{Panicked, World};

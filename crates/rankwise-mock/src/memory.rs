@@ -2,16 +2,18 @@
 
 use core::ops::Range;
 use core::ptr::NonNull;
+use core::slice;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rankwise_comm::{DeviceOrdinal, Error, Fault, Memory};
 
 use crate::engine::Span;
-use crate::hub::Hub;
+use crate::hub::{Hub, Rigor};
 use crate::uses::Uses;
 
-/// Bytes of the mock. Zero when allocated; a real device promises nothing.
+/// Bytes of the mock. Zero when allocated, poisoned in a
+/// [strict world](crate::World::strict); a real device promises nothing.
 ///
 /// Work in flight holds the same bytes: dropping or leaking this frees nothing early.
 pub struct HostMemory {
@@ -22,8 +24,13 @@ pub struct HostMemory {
 }
 
 impl HostMemory {
+    #[allow(unsafe_code)]
     pub(crate) fn new(hub: &Hub, bytes: usize, device: DeviceOrdinal) -> Result<Self, Error> {
         let block = Block::new(bytes).ok_or(Fault::OutOfMemory { bytes, device })?;
+        if hub.rigor == Rigor::Strict {
+            // SAFETY: nobody else knows the block yet.
+            unsafe { block.change(&(0..bytes), Change::Poison) };
+        }
         Ok(Self { block: Arc::new(block), device, world: hub.number })
     }
 
@@ -46,6 +53,19 @@ impl Memory for HostMemory {
         self.device
     }
 }
+
+/// A change of bytes that no call makes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Change {
+    /// These bits of every byte are others.
+    Flip(u8),
+    /// Every byte is [`POISON`].
+    Poison,
+}
+
+/// What a strict world puts where nothing has been written: a NaN in every float, and in
+/// an integer −1 or its greatest value.
+const POISON: u8 = 0xff;
 
 /// One allocation, and who uses which of its bytes.
 ///
@@ -79,6 +99,24 @@ impl Block {
             NonNull::new(unsafe { alloc_zeroed(layout) })?
         };
         Some(Self { start, layout, uses: Mutex::default() })
+    }
+
+    /// Changes the bytes of `range`; `false` if the block does not reach that far.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else reads or writes those bytes meanwhile.
+    #[allow(unsafe_code)]
+    pub(crate) unsafe fn change(&self, range: &Range<usize>, change: Change) -> bool {
+        let Some(span) = self.span(range) else { return false };
+        // SAFETY: the span is inside the allocation and initialised (it was zero from the
+        // start); the caller promises that nobody else touches it.
+        let bytes = unsafe { slice::from_raw_parts_mut(span.start().as_ptr(), span.bytes()) };
+        match change {
+            Change::Flip(bits) => bytes.iter_mut().for_each(|byte| *byte ^= bits),
+            Change::Poison => bytes.fill(POISON),
+        }
+        true
     }
 
     pub(crate) fn uses(&self) -> MutexGuard<'_, Uses> {

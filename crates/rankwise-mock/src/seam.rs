@@ -76,5 +76,6 @@ fn prepare<'p>(comm: &'p Comm, stream: &'p Stream, call: &RawCall) -> Result<Pre
             scalar: call.scalar,
         },
         what: What::Call(verb.name(), here),
+        poisons: false,
     })
 }

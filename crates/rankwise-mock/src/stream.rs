@@ -13,7 +13,7 @@ use crate::foreign::Nudge;
 use crate::hub::{Changes, Hub, State};
 use crate::landing::Landing;
 use crate::lane::{Act, Lane, Progress};
-use crate::memory::{Block, HostMemory};
+use crate::memory::{Block, Change, HostMemory};
 use crate::point::Place;
 use crate::uses::{Access, Use, What};
 
@@ -90,6 +90,22 @@ impl Stream {
             return Err(Fault::ForeignMemory { verb: None, found, needed }.into());
         }
         memory.block_of(self.hub())
+    }
+
+    /// Changes bytes behind everything on this stream.
+    pub(crate) fn change(
+        &self,
+        memory: &HostMemory,
+        range: Range<usize>,
+        change: Change,
+        what: What,
+    ) -> Result<(), Error> {
+        let block = self.block(memory)?;
+        self.enqueue(None, |state, changes| {
+            state.use_by_host(self.rank(), block, self.lane(), &range, Access::Write, what)?;
+            self.push(state, changes, Act::Change { block: Arc::clone(block), range, change });
+            Ok(())
+        })
     }
 
     /// A read to the host: after everything on this stream, and after the last writers

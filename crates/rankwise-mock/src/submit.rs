@@ -1,9 +1,10 @@
 //! Enqueueing calls: all of them, or none.
 
+use core::ops::Range;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rankwise_comm::{Communicator, Error, Fault, Part, Post};
+use rankwise_comm::{Communicator, Error, Fault, Part, Placement, Post};
 use rankwise_model::Rank;
 use rankwise_program::Site;
 use rankwise_program::{CommId, Entry, InstanceId, Standing};
@@ -11,7 +12,7 @@ use rankwise_topology::WorldRank;
 
 use crate::comm::Comm;
 use crate::express::Way;
-use crate::hub::{Changes, Hub, State};
+use crate::hub::{Changes, Hub, Rigor, State};
 use crate::instance::{Bytes, Instance, Seating, Taken};
 use crate::lane::Act;
 use crate::memory::{Block, HostMemory};
@@ -26,6 +27,8 @@ pub(crate) struct Prepared<'p> {
     pub(crate) seating: Seating,
     pub(crate) taken: Taken,
     pub(crate) what: What,
+    /// Its output holds nothing until it is written.
+    pub(crate) poisons: bool,
 }
 
 /// Calls of one rank on one stream: one item of its lane.
@@ -42,16 +45,18 @@ pub(crate) struct Item {
     pub(crate) ticket: u64,
     pub(crate) entries: Vec<Entry>,
     pub(crate) calls: Vec<(Seating, Taken)>,
+    /// What is poisoned before the calls are made.
+    pub(crate) poison: Vec<(Arc<Block>, Range<usize>)>,
 }
 
 /// Enqueues the posts as units, one per rank and stream.
-pub(crate) fn submit(posts: &[Post<'_, Comm>]) -> Result<(), Error> {
+pub(crate) fn submit(posts: &[&Post<'_, Comm>]) -> Result<(), Error> {
     if let [post] = posts
         && let Way::Short = post.comm().hub().post_short(post)?
     {
         return Ok(());
     }
-    enqueue(posts.iter().map(Prepared::of).collect::<Result<_, _>>()?)
+    enqueue(posts.iter().map(|post| Prepared::of(post)).collect::<Result<_, _>>()?)
 }
 
 /// Enqueues the calls as units, one per rank and stream.
@@ -105,11 +110,20 @@ impl<'p> Prepared<'p> {
                 scalar: call.scalar(),
             },
             what: What::Call(signature.verb().name(), call.site()),
+            poisons: comm.hub().rigor == Rigor::Strict && call.placement() == Placement::OutOfPlace,
         })
     }
 
+    /// What is to be poisoned before it.
+    fn poison(&self) -> Option<(Arc<Block>, Range<usize>)> {
+        match self.taken.output.as_ref().filter(|_| self.poisons)? {
+            Bytes::Block { block, range } => Some((Arc::clone(block), range.clone())),
+            Bytes::Raw(_) => None,
+        }
+    }
+
     /// The bytes that it reads and writes, as far as their uses are counted.
-    fn sides(&self) -> impl Iterator<Item = (&Arc<Block>, core::ops::Range<usize>, Access)> {
+    fn sides(&self) -> impl Iterator<Item = (&Arc<Block>, Range<usize>, Access)> {
         let reads = self.taken.input.as_ref().map(|bytes| (bytes, Access::Read));
         let writes = self.taken.output.as_ref().map(|bytes| (bytes, Access::Write));
         reads.into_iter().chain(writes).filter_map(|(bytes, access)| match bytes {
@@ -200,11 +214,12 @@ impl State {
             let Unit { rank, lane, calls } = unit;
             let progress = self.lanes.get(lane).map(|lane| Arc::clone(&lane.progress));
             let ticket = progress.map_or(0, |progress| progress.enqueue());
+            let poison = calls.iter().filter_map(Prepared::poison).collect();
             let (entries, calls) = calls
                 .into_iter()
                 .map(|call| (call.entry, (call.seating, Taken { lane, ticket, ..call.taken })))
                 .unzip();
-            self.take(Item { rank, lane, ticket, entries, calls }, changes)?;
+            self.take(Item { rank, lane, ticket, entries, calls, poison }, changes)?;
         }
         Ok(())
     }
@@ -212,7 +227,7 @@ impl State {
     /// Takes in what has been checked and numbered.
     pub(crate) fn take(&mut self, item: Item, changes: &mut Changes) -> Result<(), Error> {
         let internal = |what: String| Error::from(Fault::Internal { what });
-        let Item { rank, lane, ticket, entries, calls } = item;
+        let Item { rank, lane, ticket, entries, calls, poison } = item;
         let stream = self.lanes.get(lane).map(|lane| lane.stream);
         let stream = stream.ok_or_else(|| internal(format!("no lane {lane}")))?;
         let mut seats = Vec::with_capacity(entries.len());
@@ -229,7 +244,7 @@ impl State {
         }
         let open = instances.len();
         if let Some(lane) = self.lanes.get_mut(lane) {
-            let act = Act::Calls { instances, open, reached: false };
+            let act = Act::Calls { instances, open, reached: false, poison };
             lane.push_numbered(ticket, Some(point), act);
         }
         changes.ready.push(lane);

@@ -24,6 +24,8 @@ pub(crate) enum What {
     HostWrite,
     /// A read to the host.
     HostRead,
+    /// A fault on request.
+    Injected,
 }
 
 /// One item's use of some bytes.
@@ -100,6 +102,7 @@ impl fmt::Display for What {
             Self::Call(name, site) => write!(f, "{name} ({site})"),
             Self::HostWrite => f.write_str("a write from the host"),
             Self::HostRead => f.write_str("a read to the host"),
+            Self::Injected => f.write_str("a fault on request"),
         }
     }
 }

@@ -11,7 +11,8 @@ use rankwise_program::{Drivers, Ending};
 use rankwise_topology::{Group, World as Ranks, WorldRank};
 
 use crate::comm::Comm;
-use crate::hub::{Changes, Hub};
+use crate::hub::{Changes, Hub, Rigor};
+use crate::inject::{Faults, Injection};
 use crate::split::Joined;
 
 /// A world of so many ranks, each on a device of its own.
@@ -29,10 +30,12 @@ use crate::split::Joined;
 /// });
 /// assert_eq!(sums, [Ok(vec![11, 22, 33, 44]), Ok(vec![11, 22, 33, 44])]);
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct World {
     ranks: GroupSize,
     drivers: Drivers,
+    rigor: Rigor,
+    faults: Faults,
 }
 
 /// A rank's panic.
@@ -48,7 +51,7 @@ impl World {
     /// A world of `ranks` ranks, each driven by one thread or one task: while that waits
     /// (without a deadline), the rank is taken for one that can do nothing else.
     pub const fn new(ranks: GroupSize) -> Self {
-        Self { ranks, drivers: Drivers::One }
+        Self { ranks, drivers: Drivers::One, rigor: Rigor::Usual, faults: Faults::none() }
     }
 
     /// The same for a number that is not zero; zero is taken for one.
@@ -70,8 +73,27 @@ impl World {
         self
     }
 
+    /// Memory is poisoned until something is written to it: fresh buffers, and outputs from
+    /// the moment at which their stream comes to the call until it is done. What a program
+    /// reads too early, or relies on without a promise, is then a NaN of its type, or for
+    /// integers −1 or the greatest value.
+    ///
+    /// Every call goes the long way then; `docs/mock.md` says what that costs.
+    #[must_use]
+    pub const fn strict(mut self) -> Self {
+        self.rigor = Rigor::Strict;
+        self
+    }
+
+    /// These faults strike.
+    #[must_use]
+    pub fn with_faults(mut self, faults: Faults) -> Self {
+        self.faults = faults;
+        self
+    }
+
     /// The number of ranks.
-    pub const fn ranks(self) -> GroupSize {
+    pub const fn ranks(&self) -> GroupSize {
         self.ranks
     }
 
@@ -135,7 +157,8 @@ impl World {
     }
 
     fn start(self) -> (Arc<Hub>, Vec<Comm>) {
-        let hub = Hub::new(self.ranks, self.drivers);
+        let injection = Injection::of(&self.faults);
+        let hub = Hub::new(self.ranks, self.drivers, self.rigor, injection);
         let group = Group::whole(Ranks::new(self.ranks));
         let name: Arc<str> = "world".into();
         let (comm, table) = hub.lock().add_communicator(&name, &group);

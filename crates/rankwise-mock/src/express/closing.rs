@@ -117,7 +117,9 @@ impl State {
         let seating = Seating { layout: posted.layout, needed: place(ranks.get()), seat };
         let (lane, ticket) = (posted.taken.lane, posted.taken.ticket);
         let (entries, calls) = (vec![entry], vec![(seating, posted.taken)]);
-        if let Err(error) = self.take(Item { rank, lane, ticket, entries, calls }, changes) {
+        // In a strict world nothing goes the short way.
+        let item = Item { rank, lane, ticket, entries, calls, poison: Vec::new() };
+        if let Err(error) = self.take(item, changes) {
             changes.broken.push((lane, ticket, error));
         }
     }

@@ -2,6 +2,7 @@
 
 mod blame;
 mod calls;
+mod faults;
 mod hazards;
 mod hostile;
 mod leaks;
@@ -9,5 +10,6 @@ mod mismatches;
 mod order;
 mod short;
 mod splits;
+mod strict;
 mod tasks;
 mod watchdog;

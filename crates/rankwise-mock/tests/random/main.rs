@@ -14,6 +14,7 @@ mod values;
 
 mod dice;
 mod drive;
+mod faults;
 mod script;
 mod spec;
 

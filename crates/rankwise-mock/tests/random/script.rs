@@ -20,6 +20,7 @@ pub(crate) struct Script {
     pub(crate) seed: u64,
     pub(crate) ranks: usize,
     pub(crate) streams: usize,
+    pub(crate) strict: bool,
     pub(crate) dtype: Dtype,
     /// Elements of every buffer.
     pub(crate) len: usize,
@@ -114,10 +115,19 @@ impl Writer {
         let len = if dice.once_in(12) { 60 * 700 } else { 60 };
         // One stream alone is what most programs have.
         let streams = if dice.once_in(2) { 1 } else { 1 + dice.below(MOST_STREAMS) };
+        let strict = dice.once_in(6);
         let held = Held { bits: vec![None; len] };
         let left = vec![vec![held; BUFFERS]; ranks];
-        let script =
-            Script { seed, ranks, streams, dtype, len, steps: Vec::new(), left: Vec::new() };
+        let script = Script {
+            seed,
+            ranks,
+            streams,
+            strict,
+            dtype,
+            len,
+            steps: Vec::new(),
+            left: Vec::new(),
+        };
         let comms = vec![(0..ranks).collect()];
         let last = vec![vec![0; BUFFERS]; ranks];
         Self { dice, script, spec: Spec(left), comms, last }
