@@ -100,7 +100,7 @@ fn one_bit_is_wrong_on_one_rank() {
     let faults = Faults::none().at(1, "world", 2, Fault::Corrupt { element: 1, bit: 9 });
     let ended = sums(faults, 3);
     assert_eq!((&ended[0], &ended[2]), (&Ok(SUM.to_vec()), &Ok(SUM.to_vec())));
-    assert_eq!(ended[1], Ok(vec![6, 60 ^ (1 << 9)]));
+    assert_eq!(ended[1], Ok(vec![6, 0b11_1100 ^ (1 << 9)]));
     for nowhere in [Fault::Corrupt { element: 2, bit: 0 }, Fault::Corrupt { element: 0, bit: 32 }] {
         let ended = sums(Faults::none().at(1, "world", 2, nowhere), 3);
         assert_eq!(ended[1], Ok(SUM.to_vec()));
