@@ -167,6 +167,11 @@ impl Communicator for Comm {
             .matcher
             .post_beside(self.world_rank, entry)
             .map_err(|refused| Fault::Internal { what: refused.to_string() })?;
+        if let Some(recorder) = &self.hub.recorder {
+            let signature = Signature::split(color, key);
+            let entry = Entry { comm: self.id, signature, site: Site::Code(site), tag: None };
+            recorder.enqueued(self.world_rank, None, [(entry, seat.seq)]);
+        }
         let slot = Arc::new(Slot::new());
         let (comm, ranks) = (self.id, self.group.size());
         let splitting = state

@@ -27,10 +27,11 @@ mod table;
 
 use core::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 use rankwise_comm::{Error, Part, Post};
 use rankwise_model::{Dtype, Layout};
-use rankwise_program::Verb;
+use rankwise_program::{Seq, Verb};
 
 pub(crate) use self::desk::Desks;
 use self::desk::Logged;
@@ -122,6 +123,10 @@ impl Hub {
         };
         let (comm, signature, tag) = (comm.id(), posted.signature, posted.tag.clone());
         desk.note(table, (progress, ticket), Logged { comm, number, signature, tag, site });
+        if let Some(recorder) = &self.recorder {
+            let calls = [(posted.entry(), Seq::Collective(number))];
+            recorder.enqueued(rank, Some(stream.name()), calls);
+        }
         progress.enqueue();
         table.set_next(seat, number.saturating_add(1));
         if let Came::Last = table.ring.come(number, seat, posted) {
@@ -154,7 +159,11 @@ impl Hub {
         // waits for its ticket; and `Uses` has let in nothing that is unordered and
         // touches the same bytes.
         let Ok(job) = (unsafe { Job::new(layout, dtype, seats) }) else { return Ended::Not };
+        let since = self.recorder.as_ref().map(|_| Instant::now());
         self.jobs.work_off(job);
+        if let Some((recorder, since)) = self.recorder.as_ref().zip(since) {
+            recorder.moved(table.comm, Seq::Collective(number), since);
+        }
         for mut seat in table.ring.seats(number) {
             over.extend(seat.take().map(|posted| (posted.progress, posted.taken.ticket)));
         }

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use rankwise_comm::{Error, Fault, Fence};
 use rankwise_model::GroupSize;
@@ -27,6 +28,7 @@ use crate::landing::Landing;
 use crate::lane::{Act, Item, Lane};
 use crate::memory::{Block, Change};
 use crate::point::Place;
+use crate::recording::Recorder;
 use crate::table::place;
 use crate::waits::Waits;
 
@@ -37,11 +39,20 @@ pub(crate) struct Hub {
     pub(crate) jobs: Jobs,
     pub(crate) rigor: Rigor,
     pub(crate) injection: Option<Arc<Injection>>,
+    pub(crate) recorder: Option<Recorder>,
     pub(crate) desks: Arc<Desks>,
     state: Mutex<State>,
 }
 
-/// What a world does that a program need not notice.
+/// What a world does besides.
+#[derive(Default)]
+pub(crate) struct Extras {
+    pub(crate) rigor: Rigor,
+    pub(crate) injection: Option<Arc<Injection>>,
+    pub(crate) recorder: Option<Recorder>,
+}
+
+/// What a world does with memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Rigor {
     #[default]
@@ -53,6 +64,7 @@ pub(crate) enum Rigor {
 /// What the lock guards.
 pub(crate) struct State {
     pub(crate) matcher: Matcher,
+    pub(crate) recorder: Option<Recorder>,
     pub(crate) desks: Arc<Desks>,
     /// Of every communicator that is small enough, where its ranks meet the short way.
     pub(crate) tables: HashMap<CommId, Arc<Table>>,
@@ -92,12 +104,7 @@ pub(crate) struct Changes {
 }
 
 impl Hub {
-    pub(crate) fn new(
-        ranks: GroupSize,
-        drivers: Drivers,
-        rigor: Rigor,
-        injection: Option<Arc<Injection>>,
-    ) -> Arc<Self> {
+    pub(crate) fn new(ranks: GroupSize, drivers: Drivers, extras: Extras) -> Arc<Self> {
         static WORLDS: AtomicU64 = AtomicU64::new(0);
         let world = World::new(ranks);
         let mut matcher = Matcher::new(world);
@@ -107,6 +114,7 @@ impl Hub {
         let desks = Arc::new(Desks::new(place(ranks.get())));
         let state = State {
             matcher,
+            recorder: extras.recorder.clone(),
             desks: Arc::clone(&desks),
             tables: HashMap::new(),
             lanes: Vec::new(),
@@ -118,8 +126,9 @@ impl Hub {
             waits: world.ranks().map(|_| Waits::new(drivers)).collect(),
         };
         let number = WORLDS.fetch_add(1, Ordering::Relaxed);
+        let Extras { rigor, injection, recorder } = extras;
         let (jobs, state) = (Jobs::default(), Mutex::new(state));
-        Arc::new(Self { number, jobs, rigor, injection, desks, state })
+        Arc::new(Self { number, jobs, rigor, injection, recorder, desks, state })
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
@@ -331,6 +340,9 @@ impl State {
         group: &Group,
     ) -> (CommId, Option<Arc<Table>>) {
         let comm = self.matcher.add_communicator(Arc::clone(name), group);
+        if let Some(recorder) = &self.recorder {
+            recorder.add_communicator(comm, name, group);
+        }
         let table = Table::new(comm, group);
         self.tables.extend(table.iter().map(|table| (comm, Arc::clone(table))));
         (comm, table)
@@ -434,6 +446,7 @@ impl State {
                 continue;
             };
             instance.running = true;
+            instance.since = self.recorder.as_ref().map(|_| Instant::now());
             match instance.job() {
                 Ok(job) => {
                     // Others of the unit may be complete too.
@@ -456,6 +469,10 @@ impl State {
         let comm = instance.seats.iter().flatten().map(|seat| seat.comm).next();
         if let Some(comm) = comm {
             self.reopen(comm);
+            let when = instance.seq.zip(instance.since);
+            if let Some((recorder, (seq, since))) = self.recorder.as_ref().zip(when) {
+                recorder.moved(comm, seq, since);
+            }
         }
         for seat in instance.seats.into_iter().flatten() {
             let Some(lane) = self.lanes.get_mut(seat.lane) else { continue };

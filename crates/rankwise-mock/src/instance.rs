@@ -2,10 +2,10 @@
 
 use core::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 use rankwise_model::{Dtype, GroupSize, Layout, LayoutError, Operation, RankLayout, Scalar};
-use rankwise_program::CommId;
-use rankwise_program::Verb;
+use rankwise_program::{CommId, Seq, Verb};
 
 use crate::engine::{Job, Seat, Span};
 use crate::memory::Block;
@@ -26,6 +26,10 @@ pub(crate) struct Instance {
     pub(crate) agreed: bool,
     /// Its data is being moved; nothing stops it any more.
     pub(crate) running: bool,
+    /// Its number, once a call has it.
+    pub(crate) seq: Option<Seq>,
+    /// Since when its data is being moved; only when somebody records.
+    pub(crate) since: Option<Instant>,
 }
 
 /// One rank's call in an instance.
@@ -84,8 +88,17 @@ const PAIR: GroupSize = match GroupSize::new(2) {
 impl Instance {
     pub(crate) fn new(layout: Layout, dtype: Dtype, needed: usize) -> Self {
         let seats = layout.ranks().ranks().map(|_| None).collect();
-        let (reached, agreed, running) = (0, false, false);
-        Self { layout, dtype, seats, needed, reached, agreed, running }
+        Self {
+            layout,
+            dtype,
+            seats,
+            needed,
+            reached: 0,
+            agreed: false,
+            running: false,
+            seq: None,
+            since: None,
+        }
     }
 
     /// Whether its data may be moved now.

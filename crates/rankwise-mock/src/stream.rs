@@ -23,19 +23,21 @@ use crate::uses::{Access, Use, What};
 /// possible.
 pub struct Stream {
     start: Arc<Place>,
+    name: Arc<str>,
 }
 
 impl Stream {
     pub(crate) fn new(hub: &Arc<Hub>, rank: WorldRank, comm: CommId, name: &str) -> Self {
         let mut state = hub.lock();
         let stream = state.matcher.add_stream(rank, name);
-        let lane = Lane::new(rank, comm, name.into(), stream);
+        let name: Arc<str> = name.into();
+        let lane = Lane::new(rank, comm, Arc::clone(&name), stream);
         let progress = Arc::clone(&lane.progress);
         let at = state.lanes.len();
         state.lanes.push(lane);
         drop(state);
         let (hub, clock) = (Arc::clone(hub), Clock::default());
-        Self { start: Arc::new(Place { hub, rank, lane: at, progress, clock, from: 0 }) }
+        Self { start: Arc::new(Place { hub, rank, lane: at, progress, clock, from: 0 }), name }
     }
 
     pub(crate) fn lane(&self) -> usize {
@@ -48,6 +50,10 @@ impl Stream {
 
     pub(crate) fn rank(&self) -> WorldRank {
         self.start.rank
+    }
+
+    pub(crate) const fn name(&self) -> &Arc<str> {
+        &self.name
     }
 
     pub(crate) fn progress(&self) -> &Arc<Progress> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rankwise_comm::{Communicator, Error, Fault, Part, Placement, Post};
 use rankwise_model::Rank;
 use rankwise_program::Site;
-use rankwise_program::{CommId, Entry, InstanceId, Standing};
+use rankwise_program::{CommId, Entry, InstanceId, Seat, Standing};
 use rankwise_topology::WorldRank;
 
 use crate::comm::Comm;
@@ -215,17 +215,23 @@ impl State {
             let progress = self.lanes.get(lane).map(|lane| Arc::clone(&lane.progress));
             let ticket = progress.map_or(0, |progress| progress.enqueue());
             let poison = calls.iter().filter_map(Prepared::poison).collect();
-            let (entries, calls) = calls
+            let (entries, calls): (Vec<Entry>, _) = calls
                 .into_iter()
                 .map(|call| (call.entry, (call.seating, Taken { lane, ticket, ..call.taken })))
                 .unzip();
-            self.take(Item { rank, lane, ticket, entries, calls, poison }, changes)?;
+            let recorded = self.recorder.as_ref().map(|_| entries.clone());
+            let seats = self.take(Item { rank, lane, ticket, entries, calls, poison }, changes)?;
+            if let Some((recorder, entries)) = self.recorder.as_ref().zip(recorded) {
+                let calls = entries.into_iter().zip(seats.into_iter().map(|seat| seat.seq));
+                let stream = self.lanes.get(lane).map(|lane| &lane.name);
+                recorder.enqueued(rank, stream, calls);
+            }
         }
         Ok(())
     }
 
     /// Takes in what has been checked and numbered.
-    pub(crate) fn take(&mut self, item: Item, changes: &mut Changes) -> Result<(), Error> {
+    pub(crate) fn take(&mut self, item: Item, changes: &mut Changes) -> Result<Vec<Seat>, Error> {
         let internal = |what: String| Error::from(Fault::Internal { what });
         let Item { rank, lane, ticket, entries, calls, poison } = item;
         let stream = self.lanes.get(lane).map(|lane| lane.stream);
@@ -239,6 +245,7 @@ impl State {
         let mut instances = Vec::with_capacity(seats.len());
         for ((seating, taken), seat) in calls.into_iter().zip(&seats) {
             let instance = self.take_seat(seat.instance, seating, taken);
+            instance.seq = Some(seat.seq);
             instance.agreed |= matches!(seat.standing, Standing::Agreed);
             instances.push(seat.instance);
         }
@@ -248,7 +255,7 @@ impl State {
             lane.push_numbered(ticket, Some(point), act);
         }
         changes.ready.push(lane);
-        Ok(())
+        Ok(seats)
     }
 
     /// Puts a call into its instance, which is made if it is the first.

@@ -11,8 +11,9 @@ use rankwise_program::{Drivers, Ending};
 use rankwise_topology::{Group, World as Ranks, WorldRank};
 
 use crate::comm::Comm;
-use crate::hub::{Changes, Hub, Rigor};
+use crate::hub::{Changes, Extras, Hub, Rigor};
 use crate::inject::{Faults, Injection};
+use crate::recording::Recorder;
 use crate::split::Joined;
 
 /// A world of so many ranks, each on a device of its own.
@@ -36,6 +37,7 @@ pub struct World {
     drivers: Drivers,
     rigor: Rigor,
     faults: Faults,
+    recorder: Option<Recorder>,
 }
 
 /// A rank's panic.
@@ -51,7 +53,8 @@ impl World {
     /// A world of `ranks` ranks, each driven by one thread or one task: while that waits
     /// (without a deadline), the rank is taken for one that can do nothing else.
     pub const fn new(ranks: GroupSize) -> Self {
-        Self { ranks, drivers: Drivers::One, rigor: Rigor::Usual, faults: Faults::none() }
+        let (drivers, rigor) = (Drivers::One, Rigor::Usual);
+        Self { ranks, drivers, rigor, faults: Faults::none(), recorder: None }
     }
 
     /// The same for a number that is not zero; zero is taken for one.
@@ -89,6 +92,13 @@ impl World {
     #[must_use]
     pub fn with_faults(mut self, faults: Faults) -> Self {
         self.faults = faults;
+        self
+    }
+
+    /// Every call is recorded.
+    #[must_use]
+    pub fn recorded_by(mut self, recorder: &Recorder) -> Self {
+        self.recorder = Some(recorder.clone());
         self
     }
 
@@ -157,8 +167,12 @@ impl World {
     }
 
     fn start(self) -> (Arc<Hub>, Vec<Comm>) {
-        let injection = Injection::of(&self.faults);
-        let hub = Hub::new(self.ranks, self.drivers, self.rigor, injection);
+        let (rigor, injection) = (self.rigor, Injection::of(&self.faults));
+        if let Some(recorder) = &self.recorder {
+            recorder.begin();
+        }
+        let extras = Extras { rigor, injection, recorder: self.recorder };
+        let hub = Hub::new(self.ranks, self.drivers, extras);
         let group = Group::whole(Ranks::new(self.ranks));
         let name: Arc<str> = "world".into();
         let (comm, table) = hub.lock().add_communicator(&name, &group);

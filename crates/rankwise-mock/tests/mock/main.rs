@@ -8,6 +8,7 @@ mod hostile;
 mod leaks;
 mod mismatches;
 mod order;
+mod recording;
 mod short;
 mod splits;
 mod strict;
