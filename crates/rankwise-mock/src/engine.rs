@@ -61,17 +61,28 @@
 //! And within a share, every block is read from all its sources before it is stored
 //! anywhere; a move of bytes onto themselves is left out.
 
-#[allow(unsafe_code, reason = "raw blocks as slices")]
+#[allow(unsafe_code, reason = "reads from raw memory")]
+mod copy;
+mod cursor;
+#[allow(unsafe_code, reason = "reads from raw memory")]
 mod fold;
 mod footprint;
+#[allow(clippy::inline_always, reason = "compiled anew for every width of vectors")]
+mod format;
 #[allow(unsafe_code, reason = "the one door, and what is promised at it")]
 mod job;
 mod job_error;
+#[allow(clippy::inline_always, reason = "compiled anew for every width of vectors")]
+mod lane;
 #[allow(unsafe_code, reason = "an address may cross threads")]
 mod seat;
 #[allow(unsafe_code, reason = "stores to raw memory")]
 mod store;
 mod stroke;
+#[allow(unsafe_code, reason = "stores to raw memory")]
+mod sweep;
+#[allow(unsafe_code, reason = "instructions that not every processor has")]
+mod width;
 
 pub use job::{Job, Worked};
 pub use job_error::JobError;

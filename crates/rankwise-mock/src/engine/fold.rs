@@ -1,5 +1,6 @@
-//! The fold of every rank's input, block by block.
+//! The fold of every rank's input.
 
+use core::marker::PhantomData;
 use core::ops::Range;
 
 use rankwise_model::reduction::{After, Before};
@@ -7,49 +8,32 @@ use rankwise_model::{
     Combine, Dtype, Element, ElementVisitor, GroupSize, Recipe, Reduction, Scalar,
 };
 
+use super::copy::read;
+use super::format::{Bf16, E4m3, E5m2, F16};
+use super::lane::{Lane, Narrow, Plain};
 use super::seat::Span;
 use super::store::Stores;
+use super::sweep::{Group, Sweep};
+use super::width::{Line, Pass, Width};
 
 /// How the contributions of a job become its values.
 pub(super) struct Fold {
-    dtype: Dtype,
+    lane: InLane,
     recipe: Recipe,
     ranks: GroupSize,
     /// What each rank's contribution is multiplied by first, by rank; empty for nothing.
     factors: Vec<Scalar>,
 }
 
-/// Running values of one block: small enough for the first cache, a multiple of any
-/// vector.
-#[repr(align(64))]
-struct Block([u8; Block::BYTES]);
-
-impl Block {
-    const BYTES: usize = 4096;
-
-    const fn new() -> Self {
-        Self([0; Self::BYTES])
-    }
-
-    /// The block as elements.
-    fn of<T: Element>(&mut self) -> &mut [T] {
-        let elements = Self::BYTES.checked_div(size_of::<T>()).unwrap_or(0);
-        // SAFETY: the bytes are initialised, exclusively borrowed, and as many as the
-        // elements take; every bit pattern is a value of an `Element` (integers, floats
-        // and transparent wrappers of their bits), none of which is aligned to more
-        // than 64.
-        unsafe { core::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), elements) }
-    }
-}
-
 impl Fold {
-    /// `scalars` holds one per rank, of `dtype`, for a pre-multiplied sum.
+    /// `scalars` holds one per rank, of `dtype`, for a pre-multiplied sum. `None` for an
+    /// element type that has no [`Lane`].
     pub(super) fn new(
         reduction: Reduction,
         dtype: Dtype,
         ranks: GroupSize,
         scalars: Vec<Scalar>,
-    ) -> Self {
+    ) -> Option<Self> {
         let recipe = reduction.recipe(dtype);
         let factors = match recipe.before {
             Before::AsIs => Vec::new(),
@@ -60,11 +44,11 @@ impl Fold {
                 ranks.ranks().map(|_| factor).collect()
             }
         };
-        Self { dtype, recipe, ranks, factors }
+        Some(Self { lane: lane_of(dtype)?, recipe, ranks, factors })
     }
 
-    /// Folds bytes `bytes` of every input, block by block, and stores them from byte
-    /// `at` of every target on.
+    /// Folds bytes `bytes` of every input and stores them from byte `at` of every target
+    /// on.
     ///
     /// # Safety
     ///
@@ -74,7 +58,8 @@ impl Fold {
     /// - as many bytes from `at` on lie inside every target and are valid for writes;
     /// - no other thread touches any of these bytes, but to read the inputs;
     /// - where a target overlaps an input, byte `at + i` of it is byte
-    ///   `bytes.start + i` of that input; targets do not overlap each other.
+    ///   `bytes.start + i` of that input; targets do not overlap each other;
+    /// - the processor has `width`, as those that [`Width::widest`] has given before.
     pub(super) unsafe fn run(
         &self,
         inputs: &[Span],
@@ -82,127 +67,165 @@ impl Fold {
         targets: &[Span],
         at: usize,
         stores: Stores,
+        width: Width,
     ) {
-        struct Run<'a>(&'a Fold, &'a [Span], Range<usize>, &'a [Span], usize, Stores);
-        impl ElementVisitor for Run<'_> {
-            type Output = ();
-            fn visit<T: Element>(self) {
-                let Self(fold, inputs, bytes, targets, at, stores) = self;
-                #[cfg(target_arch = "x86_64")]
-                if is_x86_feature_detected!("avx2") {
-                    // SAFETY: the processor has AVX2; the rest is handed on as promised.
-                    return unsafe { fold.run_wide::<T>(inputs, bytes, targets, at, stores) };
-                }
-                // SAFETY: handed on as it was promised to `run`.
-                unsafe { fold.run_as::<T>(inputs, bytes, targets, at, stores) }
-            }
-        }
-        self.dtype.visit(Run(self, inputs, bytes, targets, at, stores));
+        let length = bytes.end.saturating_sub(bytes.start);
+        let sweep = Sweep { targets, at, length, stores };
+        // SAFETY: the lane is that of the element type; all else is handed on.
+        unsafe { (self.lane)(Work { fold: self, inputs, start: bytes.start, sweep }, width) };
     }
+}
 
-    /// The same loops, compiled for vectors twice as wide as every x86-64 has. No
-    /// other arithmetic: nothing is fused, and each element keeps its order.
-    ///
+/// A whole fold in one element type.
+///
+/// Safety: that of [`Fold::run`], for elements of this type.
+type InLane = unsafe fn(Work<'_>, Width);
+
+/// The fold in an element type; `None` for one that the model has learnt since.
+fn lane_of(dtype: Dtype) -> Option<InLane> {
     /// # Safety
     ///
-    /// As [`run_as`](Self::run_as).
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    unsafe fn run_wide<T: Element>(
-        &self,
-        inputs: &[Span],
-        bytes: Range<usize>,
-        targets: &[Span],
-        at: usize,
-        stores: Stores,
-    ) {
-        // SAFETY: handed on as promised.
-        unsafe { self.run_as::<T>(inputs, bytes, targets, at, stores) }
+    /// As [`InLane`].
+    unsafe fn go<A: Lane, const PARTS: usize, const WORDS: usize>(work: Work<'_>, width: Width) {
+        // SAFETY: handed on.
+        unsafe { width.go(Folding::<A, PARTS, WORDS>(work, PhantomData)) }
     }
+    // Four vectors of 64 bytes in the middle of a step, whatever the type.
+    Some(match dtype {
+        Dtype::I8 => go::<Plain<i8>, 1, 256>,
+        Dtype::U8 => go::<Plain<u8>, 1, 256>,
+        Dtype::I32 => go::<Plain<i32>, 1, 64>,
+        Dtype::U32 => go::<Plain<u32>, 1, 64>,
+        Dtype::I64 => go::<Plain<i64>, 1, 32>,
+        Dtype::U64 => go::<Plain<u64>, 1, 32>,
+        Dtype::F16 => go::<Narrow<F16>, 2, 32>,
+        Dtype::Bf16 => go::<Narrow<Bf16>, 2, 32>,
+        Dtype::F32 => go::<Plain<f32>, 1, 64>,
+        Dtype::F64 => go::<Plain<f64>, 1, 32>,
+        Dtype::F8E4M3 => go::<Narrow<E4m3>, 4, 16>,
+        Dtype::F8E5M2 => go::<Narrow<E5m2>, 4, 16>,
+        _ => return None,
+    })
+}
 
-    /// # Safety
-    ///
-    /// As [`run`](Self::run), `T` being the element type.
-    #[allow(clippy::inline_always, reason = "compiled anew for every width of vectors")]
+/// A run of bytes to fold. It asks for what [`Fold::run`] does.
+#[derive(Clone, Copy)]
+struct Work<'a> {
+    fold: &'a Fold,
+    inputs: &'a [Span],
+    start: usize,
+    sweep: Sweep<'a>,
+}
+
+/// Folding as a pass, in groups of so many words of so many parts.
+struct Folding<'a, L, const PARTS: usize, const WORDS: usize>(Work<'a>, PhantomData<L>);
+
+impl<A: Lane, const PARTS: usize, const WORDS: usize> Pass for Folding<'_, A, PARTS, WORDS> {
     #[inline(always)]
-    unsafe fn run_as<T: Element>(
-        &self,
-        inputs: &[Span],
-        bytes: Range<usize>,
-        targets: &[Span],
-        at: usize,
-        stores: Stores,
-    ) {
-        let (mut running, mut scratch) = (Block::new(), Block::new());
-        let mut from = bytes.start;
-        while from < bytes.end {
-            let length = bytes.end.saturating_sub(from).min(Block::BYTES);
-            let elements = length.checked_div(size_of::<T>()).unwrap_or(0);
-            let block = |input: &Span| -> &[T] {
-                // SAFETY: `from` begins an element inside the input, which starts aligned
-                // and has `length` initialised bytes from there; any bits are a `T`. The
-                // slice is dropped before anything is stored, and no other thread writes.
+    unsafe fn go<L: Line>(self) {
+        let Self(work, _) = self;
+        macro_rules! go {
+            ($way:ident) => {
+                // SAFETY: the contract of `Fold::run` is that of the sweep. The lane's words
+                // are numbers, and a group of them is whole elements long.
                 unsafe {
-                    let start = input.start().add(from).cast::<T>();
-                    core::slice::from_raw_parts(start.as_ptr(), elements)
+                    let how = PhantomData::<(A, $way)>;
+                    work.sweep.go::<L, [A::Word; WORDS]>(&Steps::<_, PARTS, WORDS>(work, how));
                 }
             };
-            let Some(running) = running.of::<T>().get_mut(..elements) else { return };
-            let Some(scratch) = scratch.of::<T>().get_mut(..elements) else { return };
-            self.fold_block(inputs.iter().map(block), running, scratch);
-
-            let offset = at.wrapping_add(from.wrapping_sub(bytes.start));
-            // SAFETY: `running` is plain initialised memory of `length` bytes.
-            let folded =
-                unsafe { core::slice::from_raw_parts(running.as_ptr().cast::<u8>(), length) };
-            // SAFETY: the same bytes of every target are inside it, writable, and touched
-            // by nobody else; `folded` is a local, disjoint from them.
-            unsafe { stores.store(folded, targets, offset) };
-            from = from.saturating_add(length);
+        }
+        // One loop for each way, none of which asks which it is.
+        match (work.fold.recipe.combine, work.fold.factors.is_empty()) {
+            (Combine::Sum, true) => go!(Sum),
+            (Combine::Sum, false) => go!(ScaledSum),
+            (Combine::Prod, _) => go!(Prod),
+            (Combine::Max, _) => go!(Max),
+            (Combine::Min, _) => go!(Min),
         }
     }
+}
 
-    /// Leaves the fold of `blocks`, which come in rank order, in `running`.
-    #[allow(clippy::inline_always, reason = "as its callers")]
+/// A way of folding, known when the loop is compiled.
+trait Way {
+    const HOW: Combine;
+    /// Whether each contribution is multiplied first.
+    const SCALED: bool;
+}
+
+macro_rules! ways {
+    ($($name:ident $how:ident $scaled:literal;)*) => {$(
+        struct $name;
+        impl Way for $name {
+            const HOW: Combine = Combine::$how;
+            const SCALED: bool = $scaled;
+        }
+    )*};
+}
+
+ways! {
+    Sum Sum false;
+    ScaledSum Sum true;
+    Prod Prod false;
+    Max Max false;
+    Min Min false;
+}
+
+/// What becomes of a group.
+struct Steps<'a, How, const PARTS: usize, const WORDS: usize>(Work<'a>, PhantomData<How>);
+
+impl<A: Lane, W: Way, const PARTS: usize, const WORDS: usize> Group<[A::Word; WORDS]>
+    for Steps<'_, (A, W), PARTS, WORDS>
+{
     #[inline(always)]
-    fn fold_block<'a, T: Element>(
-        &self,
-        mut blocks: impl Iterator<Item = &'a [T]>,
-        running: &mut [T],
-        scratch: &mut [T],
-    ) {
-        let how = self.recipe.combine;
-        if self.factors.is_empty() {
-            match (blocks.next(), blocks.next()) {
-                (Some(first), Some(second)) => combine_into(running, how, first, second),
-                (Some(only), None) => {
-                    for (running, only) in running.iter_mut().zip(only) {
-                        *running = only.canonical();
-                    }
-                }
-                _ => {}
+    #[allow(clippy::indexing_slicing, clippy::needless_range_loop, reason = "constant bounds")]
+    unsafe fn at(&self, from: usize, length: usize) -> [A::Word; WORDS] {
+        let Self(Work { fold, inputs, start, .. }, _) = self;
+        let words = |input: &Span| {
+            // SAFETY: inside the bytes of `Fold::run`, which lie in every input, may be
+            // read and are not written meanwhile; any bits are a word.
+            unsafe {
+                let start = input.start().add(*start).add(from).as_ptr();
+                read(start, length, [A::ZERO; WORDS])
             }
-            for next in blocks {
-                combine(running, how, next);
-            }
-        } else {
-            let mut factors = self.factors.iter().filter_map(|factor| factor.get::<T>());
-            if let (Some(first), Some(factor)) = (blocks.next(), factors.next()) {
-                multiply_into(running, first, factor);
-            }
-            for (next, factor) in blocks.zip(factors) {
-                multiply_into(scratch, next, factor);
-                combine(running, how, scratch);
+        };
+        let factor = |rank: usize| {
+            let factor = fold.factors.get(rank).filter(|_| W::SCALED);
+            factor.map_or(A::NOTHING, |factor| A::factor(*factor))
+        };
+        let scaled = |value, factor| {
+            if W::SCALED { A::combine(Combine::Prod, value, factor) } else { value }
+        };
+
+        let mut running = [[A::NOTHING; WORDS]; PARTS];
+        let Some((first, rest)) = inputs.split_first() else { return [A::ZERO; WORDS] };
+        let (first, factor_of_first) = (words(first), factor(0));
+        for part in 0..PARTS {
+            for word in 0..WORDS {
+                running[part][word] = scaled(A::widen(first[word], part), factor_of_first);
             }
         }
-        match self.recipe.after {
-            After::AsIs => {}
-            After::DivideTruncating => {
-                for value in running {
-                    *value = value.average_after(self.ranks);
+        for (next, rank) in rest.iter().zip(1..) {
+            let (next, factor) = (words(next), factor(rank));
+            for part in 0..PARTS {
+                for word in 0..WORDS {
+                    let next = scaled(A::widen(next[word], part), factor);
+                    running[part][word] = A::combine(W::HOW, running[part][word], next);
                 }
             }
         }
+        let mut folded = [A::ZERO; WORDS];
+        for word in 0..WORDS {
+            folded[word] = A::narrow(running[0][word], 0);
+            for part in 1..PARTS {
+                folded[word] = A::merge(folded[word], A::narrow(running[part][word], part));
+            }
+        }
+        if fold.recipe.after == After::DivideTruncating {
+            for word in &mut folded {
+                *word = A::average_after(*word, fold.ranks);
+            }
+        }
+        folded
     }
 }
 
@@ -213,52 +236,5 @@ impl ElementVisitor for Reciprocal {
     type Output = Scalar;
     fn visit<T: Element>(self) -> Scalar {
         Scalar::of(T::identity(Combine::Prod).average_before(self.0))
-    }
-}
-
-/// `running = running ∘ next`. One plain loop per way of combining.
-#[allow(clippy::inline_always, reason = "as its callers")]
-#[inline(always)]
-fn combine<T: Element>(running: &mut [T], how: Combine, next: &[T]) {
-    macro_rules! each {
-        ($how:expr) => {
-            for (running, next) in running.iter_mut().zip(next) {
-                *running = running.combine($how, *next);
-            }
-        };
-    }
-    match how {
-        Combine::Sum => each!(Combine::Sum),
-        Combine::Prod => each!(Combine::Prod),
-        Combine::Max => each!(Combine::Max),
-        Combine::Min => each!(Combine::Min),
-    }
-}
-
-/// `running = first ∘ second`.
-#[allow(clippy::inline_always, reason = "as its callers")]
-#[inline(always)]
-fn combine_into<T: Element>(running: &mut [T], how: Combine, first: &[T], second: &[T]) {
-    macro_rules! each {
-        ($how:expr) => {
-            for (running, (first, second)) in running.iter_mut().zip(first.iter().zip(second)) {
-                *running = first.combine($how, *second);
-            }
-        };
-    }
-    match how {
-        Combine::Sum => each!(Combine::Sum),
-        Combine::Prod => each!(Combine::Prod),
-        Combine::Max => each!(Combine::Max),
-        Combine::Min => each!(Combine::Min),
-    }
-}
-
-/// `to = from · factor`.
-#[allow(clippy::inline_always, reason = "as its callers")]
-#[inline(always)]
-fn multiply_into<T: Element>(to: &mut [T], from: &[T], factor: T) {
-    for (to, from) in to.iter_mut().zip(from) {
-        *to = from.combine(Combine::Prod, factor);
     }
 }

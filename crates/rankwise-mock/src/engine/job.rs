@@ -5,12 +5,15 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use rankwise_model::{Dtype, Layout, Reduction, Scalar};
 
+use super::copy::copy;
+use super::cursor::Cursors;
 use super::fold::Fold;
 use super::footprint::{self, Placement, Sides, Size};
 use super::job_error::JobError;
 use super::seat::{Seat, Span};
 use super::store::Stores;
 use super::stroke::{Origin, Stroke, Strokes};
+use super::width::Width;
 
 /// One collective on real memory.
 ///
@@ -24,12 +27,11 @@ pub struct Job {
     inputs: Vec<Span>,
     fold: Option<Fold>,
     stores: Stores,
+    width: Width,
     /// Elements of the line in one share.
     share: usize,
-    /// How many shares there are; never 0.
-    shares: usize,
-    /// The next share to take.
-    cursor: AtomicUsize,
+    /// The shares that are left to take.
+    cursors: Cursors,
     /// How many shares are finished.
     done: AtomicUsize,
 }
@@ -82,8 +84,11 @@ impl Job {
         let scalars = scalars(&layout, dtype, seats)?;
         let placement = footprint::check(&layout, &sides, size)?;
         let strokes = Strokes::of(&layout, &sides, size)?;
-        let fold =
-            operation.reduction().map(|reduction| Fold::new(reduction, dtype, ranks, scalars));
+        let fold = operation.reduction().map(|reduction| {
+            let fold = Fold::new(reduction, dtype, ranks, scalars);
+            fold.ok_or(JobError::Unknown { operation, dtype })
+        });
+        let fold = fold.transpose()?;
         let inputs = match &fold {
             Some(_) => sides.iter().filter_map(|Sides { input, .. }| *input).collect(),
             None => Vec::new(),
@@ -93,9 +98,9 @@ impl Job {
             Placement::OutOfPlace => Stores::out_of_place(strokes.weight),
         };
         let share = share(&strokes, size);
-        let shares = strokes.line.div_ceil(share).max(1);
-        let (cursor, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Ok(Self { size, strokes, inputs, fold, stores, share, shares, cursor, done })
+        let cursors = Cursors::new(strokes.line.div_ceil(share).max(1), seats.len());
+        let (width, done) = (Width::widest(), AtomicUsize::new(0));
+        Ok(Self { size, strokes, inputs, fold, stores, width, share, cursors, done })
     }
 
     /// Does one share of the work, if there is one left to take.
@@ -103,30 +108,41 @@ impl Job {
     /// Any number of threads may call it at once. A job without a single byte to move
     /// is finished by the first call.
     pub fn work(&self) -> Worked {
-        // A look first, so that the cursor of a finished job is not written for ever.
-        if self.cursor.load(Ordering::Relaxed) >= self.shares {
-            return Worked::Nothing;
-        }
-        let taken = self.cursor.fetch_add(1, Ordering::Relaxed);
-        if taken >= self.shares {
-            return Worked::Nothing;
-        }
-        let start = taken.saturating_mul(self.share);
-        let end = start.saturating_add(self.share).min(self.strokes.line);
-        // SAFETY: the cursor has given this share, and so this part of the line, to
+        let Some(taken) = self.cursors.take() else { return Worked::Nothing };
+        // SAFETY: the cursors have given this share, and so this part of the line, to
         // nobody else; the job is not done before it is counted below, so the promises
         // made to `new` still hold.
-        unsafe { self.run(start..end) };
+        unsafe { self.run(self.line_of(taken..taken.saturating_add(1))) };
         self.stores.fence();
         // Release: whoever sees this share counted sees what it stored. Acquire: whoever
         // counts the last one sees what all the others stored.
         let done = self.done.fetch_add(1, Ordering::AcqRel).saturating_add(1);
-        if done == self.shares { Worked::Finished } else { Worked::Some }
+        if done == self.shares() { Worked::Finished } else { Worked::Some }
+    }
+
+    /// Carries out part `part` of `parts` equal parts at once: no share is taken, nothing
+    /// is counted, and it may be done again.
+    ///
+    /// This is the work without the sharing of it, to measure the one against the other.
+    ///
+    /// # Safety
+    ///
+    /// What was promised to [`new`](Self::new) holds until this returns, even if the job
+    /// is done; meanwhile nobody calls [`work`](Self::work), nor this for a part that
+    /// overlaps. The part is below `parts`.
+    pub unsafe fn work_alone(&self, part: usize, parts: usize) {
+        let border = |part: usize| {
+            let before = self.shares().saturating_mul(part).checked_div(parts);
+            before.unwrap_or(0).min(self.shares())
+        };
+        // SAFETY: inside the line, and nobody else is at it, by the contract.
+        unsafe { self.run(self.line_of(border(part)..border(part.saturating_add(1)))) };
+        self.stores.fence();
     }
 
     /// Whether every share is finished. Whoever sees `true` sees the outputs too.
     pub fn is_done(&self) -> bool {
-        self.done.load(Ordering::Acquire) == self.shares
+        self.done.load(Ordering::Acquire) == self.shares()
     }
 
     /// Bytes read and bytes written in all: whether it is worth sharing. Neither a
@@ -137,7 +153,13 @@ impl Job {
 
     /// How many shares there are in all: more threads than that find nothing to do.
     pub const fn shares(&self) -> usize {
-        self.shares
+        self.cursors.shares()
+    }
+
+    /// The part of the line that some shares are.
+    fn line_of(&self, shares: Range<usize>) -> Range<usize> {
+        let at = |share: usize| share.saturating_mul(self.share).min(self.strokes.line);
+        at(shares.start)..at(shares.end)
     }
 
     /// Carries out a run of the line.
@@ -171,15 +193,18 @@ impl Job {
             (Origin::Moved(source), _) => {
                 // SAFETY: `Strokes::of` cut source and targets to the stroke's length from
                 // checked sides. The rest is promised to `new` and shown in the module's
-                // documentation.
-                unsafe { self.stores.copy(*source, bytes, targets) };
+                // documentation; `new` has asked for the width.
+                unsafe { copy(*source, bytes, targets, self.stores, self.width) };
             }
             (Origin::Folded { from }, Some(fold)) => {
                 let read = from.saturating_add(bytes.start)..from.saturating_add(bytes.end);
                 // SAFETY: `Strokes::of` made sure that every input has the stroke's bytes
                 // from `from` on, and every target as many; `sides` that all start aligned
                 // and the line counts whole elements. The rest as above.
-                unsafe { fold.run(&self.inputs, read, targets, bytes.start, self.stores) };
+                unsafe {
+                    let Self { stores, width, .. } = *self;
+                    fold.run(&self.inputs, read, targets, bytes.start, stores, width);
+                }
             }
             // A layout folds only if its operation names a reduction.
             (Origin::Folded { .. }, None) => {}

@@ -18,6 +18,13 @@ pub enum JobError {
         /// How many ranks there are.
         ranks: GroupSize,
     },
+    /// The engine has no arithmetic for the element type.
+    Unknown {
+        /// The operation.
+        operation: Operation,
+        /// The element type.
+        dtype: Dtype,
+    },
     /// A side that is needed has no span.
     Missing {
         /// The operation.
@@ -86,6 +93,9 @@ impl fmt::Display for JobError {
         match self {
             Self::Seats { operation, found, ranks } => {
                 write!(f, "{operation}: {found} seats were given for {ranks} ranks")
+            }
+            Self::Unknown { operation, dtype } => {
+                write!(f, "{operation}: no arithmetic for {dtype} here")
             }
             Self::Missing { operation, rank, side, needed } => {
                 write!(f, "{operation}: rank {rank} has no {side}, needs {needed} bytes")

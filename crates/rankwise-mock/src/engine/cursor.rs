@@ -1,0 +1,91 @@
+//! Handing out the shares of a job.
+
+use core::cell::Cell;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// Which shares nobody has taken yet.
+///
+/// Shares that follow each other form a *section*, with a cursor of its own. Every thread
+/// begins at a section of its own, and helps with the others after that. So as long as
+/// all keep pace, they do not meet at a cursor, and a thread that does the same job again
+/// and again finds its part in its own cache; and whoever is held up is waited for
+/// by nobody, since the others take what it leaves.
+pub(super) struct Cursors {
+    shares: usize,
+    /// The next share of the whole, if it is one section.
+    only: Cursor,
+    /// Otherwise, of each section.
+    sections: Vec<Cursor>,
+}
+
+/// The next share of a section, alone on its cache lines (which come in pairs).
+#[repr(align(128))]
+struct Cursor(AtomicUsize);
+
+impl Cursors {
+    /// Sections are worth a look each, once all is taken: more would cost more than they
+    /// bring.
+    const SECTIONS: usize = 8;
+
+    /// For so many shares, of which there is at least one, and so many who may work.
+    pub(super) fn new(shares: usize, workers: usize) -> Self {
+        let cursor = |at: usize| Cursor(AtomicUsize::new(at));
+        let sections = workers.min(Self::SECTIONS).min(shares);
+        let sections = if sections < 2 { 0 } else { sections };
+        let starts = (0..sections).map(|section| cursor(border(shares, section, sections)));
+        Self { shares, only: cursor(0), sections: starts.collect() }
+    }
+
+    /// How many there were at first.
+    pub(super) const fn shares(&self) -> usize {
+        self.shares
+    }
+
+    /// A share that nobody else has taken, if there is one left.
+    pub(super) fn take(&self) -> Option<usize> {
+        let sections = self.sections.len();
+        if sections == 0 {
+            return self.only.take(self.shares);
+        }
+        let first = home().checked_rem(sections)?;
+        let (before, from_home) = self.sections.split_at_checked(first)?;
+        let in_turn = from_home.iter().zip(first..).chain(before.iter().zip(0..));
+        in_turn
+            .filter_map(|(cursor, section)| {
+                cursor.take(border(self.shares, section.saturating_add(1), sections))
+            })
+            .next()
+    }
+}
+
+impl Cursor {
+    /// The next share before `end`.
+    fn take(&self, end: usize) -> Option<usize> {
+        // A look first, so that the cursor of a finished job is not written for ever.
+        if self.0.load(Ordering::Relaxed) >= end {
+            return None;
+        }
+        // Relaxed: what a share needs was there before the job was handed out.
+        let taken = self.0.fetch_add(1, Ordering::Relaxed);
+        (taken < end).then_some(taken)
+    }
+}
+
+/// The first share of a section.
+fn border(shares: usize, section: usize, sections: usize) -> usize {
+    shares.saturating_mul(section).checked_div(sections).unwrap_or(shares)
+}
+
+/// Where this thread begins, modulo the number of sections. Threads that first work one
+/// after the other, as those of one world do, begin at different ones.
+fn home() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static HOME: Cell<Option<usize>> = const { Cell::new(None) };
+    }
+    HOME.get().unwrap_or_else(|| {
+        let home = NEXT.fetch_add(1, Ordering::Relaxed);
+        HOME.set(Some(home));
+        home
+    })
+}
