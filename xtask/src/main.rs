@@ -99,8 +99,8 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "bench",
-        arguments: "mock [--floor FOLDER] [RANKS…] | plan [--smoke]",
-        help: "times of the mock beside its engine's and a floor's; of plans as ranks grow",
+        arguments: "mock [OPTIONS] | plan [--smoke]",
+        help: "times of the mock beside what is possible and its peers; of plans as ranks grow",
         run: bench::run,
     },
     Verb {

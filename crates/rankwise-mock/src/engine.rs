@@ -61,18 +61,18 @@
 //! And within a share, every block is read from all its sources before it is stored
 //! anywhere; a move of bytes onto themselves is left out.
 
+#![allow(clippy::inline_always, reason = "the loops are compiled anew for every width of vectors")]
+
 #[allow(unsafe_code, reason = "reads from raw memory")]
 mod copy;
 mod cursor;
 #[allow(unsafe_code, reason = "reads from raw memory")]
 mod fold;
 mod footprint;
-#[allow(clippy::inline_always, reason = "compiled anew for every width of vectors")]
 mod format;
 #[allow(unsafe_code, reason = "the one door, and what is promised at it")]
 mod job;
 mod job_error;
-#[allow(clippy::inline_always, reason = "compiled anew for every width of vectors")]
 mod lane;
 #[allow(unsafe_code, reason = "an address may cross threads")]
 mod seat;
@@ -83,7 +83,9 @@ mod stroke;
 mod sweep;
 #[allow(unsafe_code, reason = "instructions that not every processor has")]
 mod width;
+mod window;
 
 pub use job::{Job, Worked};
 pub use job_error::JobError;
 pub use seat::{Seat, Span};
+pub use window::span_of;

@@ -49,12 +49,9 @@ impl Cursors {
         }
         let first = home().checked_rem(sections)?;
         let (before, from_home) = self.sections.split_at_checked(first)?;
-        let in_turn = from_home.iter().zip(first..).chain(before.iter().zip(0..));
-        in_turn
-            .filter_map(|(cursor, section)| {
-                cursor.take(border(self.shares, section.saturating_add(1), sections))
-            })
-            .next()
+        let mut in_turn = from_home.iter().zip(first..).chain(before.iter().zip(0..));
+        let end = |section: usize| border(self.shares, section.saturating_add(1), sections);
+        in_turn.find_map(|(cursor, section)| cursor.take(end(section)))
     }
 }
 

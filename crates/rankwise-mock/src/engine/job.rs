@@ -15,6 +15,9 @@ use super::store::Stores;
 use super::stroke::{Origin, Stroke, Strokes};
 use super::width::Width;
 
+#[cfg(test)]
+mod tests;
+
 /// One collective on real memory.
 ///
 /// It does nothing by itself: threads call [`work`](Self::work) until there is nothing

@@ -47,7 +47,7 @@ impl Stores {
             let bytes = unsafe { (&raw const group).cast::<[u64; 8]>().add(line).read_unaligned() };
             // SAFETY: a line from the beginning of a line, inside the bytes of the contract;
             // the processor is handed on.
-            unsafe { L::stream(bytes, to.cast::<[u64; 8]>().add(line).cast()) };
+            unsafe { L::stream(bytes, to.add(line.wrapping_mul(LINE))) };
         }
     }
 
