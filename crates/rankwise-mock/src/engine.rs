@@ -41,7 +41,17 @@
 //! *strokes*: equal positions of equal sources, read once and stored to every output
 //! that wants them (an all-reduce is one stroke, a broadcast too, an all-gather one per
 //! rank). Laid end to end, the strokes are a line of positions; a *share* is a run of
-//! that line, and an atomic cursor hands shares out.
+//! that line, and atomic cursors hand shares out, one for each thread that can be at
+//! work at once: every thread begins at its own and ends with what others have left.
+//!
+//! # How a share is done
+//!
+//! In one pass over memory. A *group*, a few cache lines of every input, is read, folded
+//! in rank order in registers and stored to every output that wants it; nothing is put
+//! aside. The loops say how one element is computed, without branches, and are compiled
+//! for each width of vectors; the widest that the processor has is taken. Narrow floats
+//! are computed in binary32, rounded after every step, and several travel in one word.
+//! Stores go past the caches where the job outgrows them and no output is an input.
 //!
 //! # Why shares do not race
 //!
@@ -58,7 +68,7 @@
 //! - *the output is the own block of the input* (`reduce_scatter`, `scatter`): rank `r`'s
 //!   block `r` is read by the stroke that fills rank `r`'s output, from its first position.
 //!
-//! And within a share, every block is read from all its sources before it is stored
+//! And within a share, every group is read from all its sources before it is stored
 //! anywhere; a move of bytes onto themselves is left out.
 
 #![allow(clippy::inline_always, reason = "the loops are compiled anew for every width of vectors")]

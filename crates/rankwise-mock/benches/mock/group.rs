@@ -1,12 +1,14 @@
-//! Ranks with their buffers, and the two ways to do a collective on them.
+//! Ranks with their buffers, and the ways to do a collective on them.
 
+use std::hint;
 use std::thread;
 use std::time::Duration;
 
 use rankwise_comm::prelude::*;
 use rankwise_comm::{Dyn, Memory};
-use rankwise_mock::engine::{Job, Seat, span_of};
+use rankwise_mock::engine::{Job, Seat, Worked, span_of};
 use rankwise_mock::{Comm, HostMemory, World};
+use rankwise_model::Layout;
 
 use crate::cell::{Cell, Op};
 use crate::race::race;
@@ -17,10 +19,11 @@ struct Member {
     y: Buffer<Dyn, HostMemory>,
 }
 
-/// All ranks of a cell. The job lies on the very buffers that the calls use.
+/// All ranks of a cell. Its jobs lie on the very buffers that the calls use.
 pub(crate) struct Group {
     cell: Cell,
-    job: Job,
+    layout: Layout,
+    seats: Vec<Seat>,
     members: Vec<Member>,
 }
 
@@ -43,12 +46,18 @@ impl Group {
             let span = |memory| span_of(comm, memory).expect("its own");
             Seat { input: span(x.memory()), output: span(y.memory()), scalar: None }
         };
-        let seats: Vec<_> = members.iter().map(seat).collect();
-        // SAFETY: the buffers live as long as the group, of which the job is part; and
-        // whoever works on the job has the group to itself, so no call is in flight.
+        let seats = members.iter().map(seat).collect();
+        Self { cell, layout, seats, members }
+    }
+
+    /// To be dropped before the group is used otherwise.
+    fn job(&self) -> Job {
+        let Self { cell, layout, seats, .. } = self;
+        // SAFETY: the buffers live as long as the group. Whoever makes a job has the group
+        // to itself, so no call is in flight; jobs are worked on one after the other.
         #[allow(unsafe_code)]
-        let job = unsafe { Job::new(layout, cell.dtype, &seats) }.expect("well laid out");
-        Self { cell, job, members }
+        let job = unsafe { Job::new(*layout, cell.dtype, seats) };
+        job.expect("well laid out")
     }
 
     /// So many waits, each for as many calls as the cell says, through the trait.
@@ -69,7 +78,7 @@ impl Group {
     /// The same work so many times by the engine alone, one thread per core, each its own
     /// part every time, without a word between them.
     pub(crate) fn ideally(&mut self, times: u32) -> Duration {
-        let (job, cores) = (&self.job, cores());
+        let (job, cores) = (&self.job(), cores());
         let work = |core| {
             for _ in 0..times {
                 // SAFETY: every thread has a part of its own, below the number of cores;
@@ -82,6 +91,26 @@ impl Group {
             }
         };
         race((0..cores).map(|core| move || work(core)).collect())
+    }
+
+    /// The same work as so many jobs, whose shares a thread per core takes until each is
+    /// done: sharing without matching, waking or waiting.
+    pub(crate) fn shared(&mut self, times: u32) -> Duration {
+        let jobs: Vec<Job> = (0..times).map(|_| self.job()).collect();
+        let work = || {
+            for job in &jobs {
+                while job.work() != Worked::Nothing {}
+                let mut patience = 0..100;
+                while !job.is_done() {
+                    if patience.next().is_some() {
+                        hint::spin_loop();
+                    } else {
+                        thread::yield_now();
+                    }
+                }
+            }
+        };
+        race((0..cores()).map(|_| work).collect())
     }
 }
 

@@ -18,6 +18,8 @@ microseconds per call, as the slowest rank sees them; a thread per rank.
   mock        through World, Comm, Stream and Fence
   ideal       the engine's own kernel on the same buffers, a thread per core, each always
               the same part, no word between them; in turn with the mock in one process
+  shared      the ideal's time over that of the same jobs through `Job::work`: what is lost
+              by sharing alone; a thread per core, which never sleeps
   traffic     the least that must be read and written (all_reduce 2nS, the others (n+1)S)
               over the ideal's time, in GB/s; from 16 MiB on beside a streaming copy of
               2 x 64 MiB in the same turns
@@ -32,6 +34,8 @@ struct Sample {
     ideal: f64,
     /// The ideal's time over the mock's.
     ratio: f64,
+    /// The ideal's time over that of shared jobs.
+    shared: f64,
     /// The ideal's traffic over that of the streaming copy.
     of_copy: Option<f64>,
 }
@@ -50,8 +54,18 @@ pub(crate) fn run(options: &Options) {
         }
     }
     println!(
-        "{:<14} {:<4} {:>2} {:>8} {:>5} {:>10} {:>10} {:>17} {:>8} {:>17}",
-        "op", "type", "n", "size", "calls", "mock", "ideal", "ideal/mock", "traffic", "of the copy"
+        "{:<14} {:<4} {:>2} {:>8} {:>5} {:>10} {:>10} {:>17} {:>17} {:>8} {:>17}",
+        "op",
+        "type",
+        "n",
+        "size",
+        "calls",
+        "mock",
+        "ideal",
+        "ideal/mock",
+        "ideal/shared",
+        "traffic",
+        "of the copy"
     );
     for (cell, samples) in &samples {
         row(*cell, samples, &outside.times);
@@ -69,7 +83,9 @@ fn sample(cell: Cell, options: &Options) -> Sample {
     let mut copy = (cell.bytes >= 16 << 20).then(Streaming::new);
     let waits = repetitions(options.sample, &mut |waits| group.through_trait(waits));
     let times = repetitions(options.sample, &mut |times| group.ideally(times));
+    let jobs = times.min(1000);
     let (mut mocks, mut ideals, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    let mut shareds = Vec::new();
     let mut of_copies = Vec::new();
     for _ in 0..options.turns {
         let mock = each(group.through_trait(waits), waits.saturating_mul(cell.calls));
@@ -77,6 +93,7 @@ fn sample(cell: Cell, options: &Options) -> Sample {
         mocks.push(mock);
         ideals.push(ideal);
         ratios.push(ideal / mock);
+        shareds.push(ideal / each(group.shared(jobs), jobs));
         if let Some(copy) = &mut copy {
             let copying = each(copy.copy(1), 1);
             of_copies.push(speed(cell.traffic(), ideal) / speed(Streaming::traffic(), copying));
@@ -84,13 +101,14 @@ fn sample(cell: Cell, options: &Options) -> Sample {
     }
     let of_copy = (!of_copies.is_empty()).then(|| Spread::of(of_copies).median);
     let median = |values| Spread::of(values).median;
-    Sample { mock: median(mocks), ideal: median(ideals), ratio: median(ratios), of_copy }
+    let (mock, ideal) = (median(mocks), median(ideals));
+    Sample { mock, ideal, ratio: median(ratios), shared: median(shareds), of_copy }
 }
 
 fn row(cell: Cell, samples: &[Sample], others: &Times) {
     let spread = |of: fn(&Sample) -> f64| Spread::of(samples.iter().map(of).collect());
     let (mock, ideal) = (spread(|sample| sample.mock), spread(|sample| sample.ideal));
-    let ratio = spread(|sample| sample.ratio);
+    let (ratio, shared) = (spread(|sample| sample.ratio), spread(|sample| sample.shared));
     let of_copies: Vec<f64> = samples.iter().filter_map(|sample| sample.of_copy).collect();
     let of_copy = (!of_copies.is_empty()).then(|| Spread::of(of_copies));
     let against = |who: &str| {
@@ -104,10 +122,11 @@ fn row(cell: Cell, samples: &[Sample], others: &Times) {
     let fastest = peers.min_by(|(_, a), (_, b)| a.median.total_cmp(&b.median));
 
     let mut line = format!(
-        "{cell} {:>10.2} {:>10.2} {:>17} {:>8.1} {:>17}",
+        "{cell} {:>10.2} {:>10.2} {:>17} {:>17} {:>8.1} {:>17}",
         mock.median,
         ideal.median,
         ratio.to_string(),
+        shared.to_string(),
         speed(cell.traffic(), ideal.median),
         of_copy.as_ref().map(Spread::to_string).unwrap_or_default(),
     );

@@ -2,6 +2,8 @@
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::OnceLock;
+use std::thread;
 
 /// Which shares nobody has taken yet.
 ///
@@ -23,14 +25,18 @@ pub(super) struct Cursors {
 struct Cursor(AtomicUsize);
 
 impl Cursors {
-    /// Sections are worth a look each, once all is taken: more would cost more than they
-    /// bring.
+    /// Each section is looked at once all is taken: more would cost more than they bring.
     const SECTIONS: usize = 8;
 
-    /// For so many shares, of which there is at least one, and so many who may work.
-    pub(super) fn new(shares: usize, workers: usize) -> Self {
+    /// How many sections are worth it for so many who may work; at least one.
+    pub(super) fn sections(workers: usize) -> usize {
+        workers.min(cores()).clamp(1, Self::SECTIONS)
+    }
+
+    /// For so many shares, of which there is at least one, in at most so many sections.
+    pub(super) fn new(shares: usize, sections: usize) -> Self {
         let cursor = |at: usize| Cursor(AtomicUsize::new(at));
-        let sections = workers.min(Self::SECTIONS).min(shares);
+        let sections = sections.min(shares);
         let sections = if sections < 2 { 0 } else { sections };
         let starts = (0..sections).map(|section| cursor(border(shares, section, sections)));
         Self { shares, only: cursor(0), sections: starts.collect() }
@@ -71,6 +77,12 @@ impl Cursor {
 /// The first share of a section.
 fn border(shares: usize, section: usize, sections: usize) -> usize {
     shares.saturating_mul(section).checked_div(sections).unwrap_or(shares)
+}
+
+/// How many threads can be at work at once: it is their caches that sections are for.
+fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// Where this thread begins, modulo the number of sections. Threads that first work one

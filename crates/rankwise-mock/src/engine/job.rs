@@ -100,8 +100,9 @@ impl Job {
             Placement::InPlace => Stores::Cached,
             Placement::OutOfPlace => Stores::out_of_place(strokes.weight),
         };
-        let share = share(&strokes, size);
-        let cursors = Cursors::new(strokes.line.div_ceil(share).max(1), seats.len());
+        let sections = Cursors::sections(seats.len());
+        let share = share(&strokes, size, sections);
+        let cursors = Cursors::new(strokes.line.div_ceil(share).max(1), sections);
         let (width, done) = (Width::widest(), AtomicUsize::new(0));
         Ok(Self { size, strokes, inputs, fold, stores, width, share, cursors, done })
     }
@@ -230,16 +231,16 @@ fn scalars(layout: &Layout, dtype: Dtype, seats: &[Seat]) -> Result<Vec<Scalar>,
     Ok(scalars)
 }
 
-/// How many elements of the line make a share.
-fn share(strokes: &Strokes, size: Size) -> usize {
+/// How many elements of the line make a share, so that sections have equally many.
+fn share(strokes: &Strokes, size: Size, sections: usize) -> usize {
     /// The longest share, in bytes of the line: longer ones were no faster.
-    const LONGEST: usize = 64 << 10;
+    const LONGEST: usize = 128 << 10;
     /// A share of a job that reads and writes less than this costs more to hand out
     /// than to do.
     const LEAST_WEIGHT: usize = 64 << 10;
     /// No job is worth more shares than this for its own sake.
-    const ENOUGH: usize = 16;
-    /// Shares end at multiples of this: whole cache lines and whole blocks of a fold.
+    const ENOUGH: usize = 8;
+    /// Shares end at multiples of this: whole lines, and whole groups of any type.
     const STEP: usize = 4 << 10;
 
     let line = strokes.line.saturating_mul(size.bytes);
@@ -247,6 +248,8 @@ fn share(strokes: &Strokes, size: Size) -> usize {
     // Bytes read and written per byte of the line.
     let fan = weight.checked_div(line).unwrap_or(1).max(1);
     let least = LEAST_WEIGHT.div_euclid(fan).min(LONGEST);
-    let bytes = line.div_euclid(ENOUGH).clamp(least, LONGEST).next_multiple_of(STEP);
-    bytes.div_euclid(size.bytes)
+    let longest = line.div_euclid(ENOUGH).clamp(least, LONGEST).max(STEP);
+    let shares = line.div_ceil(longest);
+    let shares = if shares < 2 { 1 } else { shares.next_multiple_of(sections) };
+    line.div_ceil(shares).next_multiple_of(STEP).max(STEP).div_euclid(size.bytes)
 }

@@ -125,7 +125,7 @@ fn shares_that_end_where_a_stroke_ends_leave_nothing_out() {
     };
     let seats: Vec<_> = inputs.iter_mut().zip(&mut outputs).map(seat).collect();
     let job = job::<u8>(layout, &seats).unwrap();
-    assert_eq!(job.shares(), 16, "eight for each contribution");
+    assert_eq!(job.shares(), 8, "four for each contribution");
     finish(&job);
     let gathered: Vec<u64> = inputs.iter().flat_map(Guarded::bits).collect();
     for output in &outputs {
