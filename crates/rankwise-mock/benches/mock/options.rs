@@ -1,6 +1,6 @@
 //! What is to be measured.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -19,7 +19,8 @@ options of the bench `mock` (lists are separated by commas):
   --parts LIST    cells, neighbour, crowd; all if not given
   --floor FOLDER  the program of bare kernels, built and run in each round
   --peers FOLDER  the peers' measure.py, run in each round; what is built is found by OUT
-  --smoke         a run of a moment, whose times mean nothing";
+  --smoke         a run of a moment, whose times mean nothing
+folders are relative to the workspace";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -99,8 +100,8 @@ impl Options {
                 "--calls" => options.calls = list(value, positive).ok_or_else(wrong)?,
                 "--rounds" => options.rounds = parsed(value).ok_or_else(wrong)?,
                 "--parts" => options.parts = list(value, part).ok_or_else(wrong)?,
-                "--floor" => options.floor = Some(value.into()),
-                "--peers" => options.peers = Some(value.into()),
+                "--floor" => options.floor = Some(folder(value)),
+                "--peers" => options.peers = Some(folder(value)),
                 _ => return Err(format!("no option `{word}`")),
             }
         }
@@ -133,6 +134,11 @@ fn list<T>(words: &str, one: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
 
 fn parsed<T: FromStr>(word: &str) -> Option<T> {
     word.parse().ok()
+}
+
+/// Cargo starts a bench in the folder of its package, whoever types where.
+fn folder(word: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(word)
 }
 
 fn positive(word: &str) -> Option<u32> {

@@ -92,11 +92,23 @@ fn floor(folder: &Path, options: &Options, ranks: u32) -> Result<String, String>
     if sizes.is_empty() {
         return Err("it measures from 64 KiB on".to_owned());
     }
+    let copied = copied(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["run", "-q", "--release", "--manifest-path"]).arg(folder.join("Cargo.toml"));
+    command.args(["run", "-q", "--release", "--manifest-path"]).arg(copied.join("Cargo.toml"));
     command.arg("--target-dir").arg(built().join("floor"));
     command.args(["--", "floor", "--n", &ranks.to_string(), "--sizes", &sizes]);
     printed(&mut command)
+}
+
+/// The program beside other temporary files: to build it in its own folder would leave a
+/// lock file there.
+fn copied(folder: &Path) -> std::io::Result<PathBuf> {
+    let copied = env::temp_dir().join("rankwise-floor");
+    std::fs::create_dir_all(copied.join("src"))?;
+    for file in ["Cargo.toml", "src/main.rs"] {
+        std::fs::copy(folder.join(file), copied.join(file))?;
+    }
+    Ok(copied)
 }
 
 fn peer(folder: &Path, who: &str, options: &Options, ranks: u32) -> Result<String, String> {
