@@ -297,3 +297,29 @@ fn an_all_to_all_is_one_entry_on_each_rank() {
     let needs = judge_needs(&plan, &plan.proposals[0], &evaluation, &mut terms).unwrap();
     assert_eq!(needs.answer(), NeedsAnswer::Satisfied);
 }
+
+/// Two lists of equal terms are equal wherever they are kept; one list read from two places
+/// is not.
+#[test]
+fn sources_are_equal_by_the_terms_of_their_blocks() {
+    let [a, b, c] = terms();
+    let each = |terms: &[TermId]| Sources::each(terms.to_vec());
+    assert_eq!(each(&[a, a]), each(&[a]));
+    assert_ne!(each(&[a]), each(&[b]));
+    assert_eq!(each(&[a, b]), each(&[a, b]));
+    assert_ne!(each(&[a, b]), each(&[a, c]));
+    assert_ne!(each(&[a, b]), each(&[a]));
+    let list: alloc::sync::Arc<[TermId]> = [a, b, c, a, b].into();
+    let from = |first| Sources::Each { list: alloc::sync::Arc::clone(&list), first };
+    assert_eq!(from(1), from(1));
+    assert_ne!(from(0), from(3), "as far as both go they are equal, but one goes further");
+    assert_eq!(from(3), each(&[a, b]));
+}
+
+#[test]
+fn a_family_is_as_long_as_its_members() {
+    let member = |at| Vector::of(Dtype::F32, 6, Content::Term(Placed { term: terms()[0], at }));
+    let members = [member(0), member(6), member(12)];
+    let family = Family::of(members.iter()).expect("they read at equal distances");
+    assert_eq!(family.count(), 6);
+}
