@@ -147,7 +147,7 @@ impl Hub {
             return Ended::Not;
         }
         let mut bench = table.bench();
-        let Bench { seats, over } = &mut *bench;
+        let Bench { seats, job, over } = &mut *bench;
         seats.clear();
         let Some((layout, dtype)) = gather(table, number, seats) else { return Ended::Not };
         // SAFETY: `Job::new` asks for spans that stay valid, and that nobody else touches,
@@ -158,7 +158,9 @@ impl Hub {
         // numbers. So whatever is ordered before it is over; whatever is ordered after
         // waits for its ticket; and `Uses` has let in nothing that is unordered and
         // touches the same bytes.
-        let Ok(job) = (unsafe { Job::new(layout, dtype, seats) }) else { return Ended::Not };
+        let Some(job) = (unsafe { next_job(job, (layout, dtype), seats) }) else {
+            return Ended::Not;
+        };
         let since = self.recorder.as_ref().map(|_| Instant::now());
         self.jobs.work_off(job);
         if let Some((recorder, since)) = self.recorder.as_ref().zip(since) {
@@ -187,6 +189,29 @@ enum Ended {
     Well,
     /// It contradicts itself: the matcher must say how.
     Not,
+}
+
+/// The last job started anew, if it is of this kind and nobody looks at it any more; or a
+/// new one, kept for the next.
+///
+/// # Safety
+///
+/// As [`Job::new`].
+#[allow(unsafe_code)]
+unsafe fn next_job<'j>(
+    last: &'j mut Option<Arc<Job>>,
+    kind: (Layout, Dtype),
+    seats: &[Seat],
+) -> Option<&'j Arc<Job>> {
+    if let Some(job) = last.as_mut().and_then(Arc::get_mut).filter(|job| job.kind() == kind) {
+        // SAFETY: handed on.
+        unsafe { job.restart(seats) }.ok()?;
+    } else {
+        let (layout, dtype) = kind;
+        // SAFETY: handed on.
+        *last = Some(Arc::new(unsafe { Job::new(layout, dtype, seats) }.ok()?));
+    }
+    last.as_ref()
 }
 
 /// Where the bytes of a call lie, if its seats agree.

@@ -47,15 +47,13 @@ impl Jobs {
     }
 
     /// Does a job to its end, with the help of whoever waits.
-    pub(crate) fn work_off(&self, job: Job) {
-        if job.weight() < Self::WORTH_SHARING {
-            while job.work() == Worked::Some {}
+    pub(crate) fn work_off(&self, job: &Arc<Job>) {
+        let shared = self.publish(None, job);
+        while job.work() == Worked::Some {}
+        if !shared {
             return;
         }
-        let job = Arc::new(job);
-        self.publish(None, &job);
-        while job.work() == Worked::Some {}
-        self.withdraw(&job);
+        self.withdraw(job);
         // Whoever has a share of it is at work, and will soon have done it.
         while !job.is_done() {
             thread::yield_now();

@@ -42,6 +42,23 @@ impl Cursors {
         Self { shares, only: cursor(0), sections: starts.collect() }
     }
 
+    /// As at first.
+    pub(super) fn restart(&mut self) {
+        *self.only.0.get_mut() = 0;
+        let sections = self.sections.len();
+        for (section, cursor) in self.sections.iter_mut().enumerate() {
+            *cursor.0.get_mut() = border(self.shares, section, sections);
+        }
+    }
+
+    /// Nothing is left to take.
+    pub(super) fn exhaust(&mut self) {
+        *self.only.0.get_mut() = self.shares;
+        for cursor in &mut self.sections {
+            *cursor.0.get_mut() = self.shares;
+        }
+    }
+
     /// How many there were at first.
     pub(super) const fn shares(&self) -> usize {
         self.shares

@@ -26,18 +26,12 @@ pub(super) struct Fold {
 }
 
 impl Fold {
-    /// `scalars` holds one per rank, of `dtype`, for a pre-multiplied sum. `None` for an
-    /// element type that has no [`Lane`].
-    pub(super) fn new(
-        reduction: Reduction,
-        dtype: Dtype,
-        ranks: GroupSize,
-        scalars: Vec<Scalar>,
-    ) -> Option<Self> {
+    /// `None` for an element type that has no [`Lane`].
+    pub(super) fn new(reduction: Reduction, dtype: Dtype, ranks: GroupSize) -> Option<Self> {
         let recipe = reduction.recipe(dtype);
         let factors = match recipe.before {
-            Before::AsIs => Vec::new(),
-            Before::TimesOwnScalar => scalars,
+            // Own scalars are another each time.
+            Before::AsIs | Before::TimesOwnScalar => Vec::new(),
             Before::TimesReciprocal => {
                 // The step multiplies by T(1/n), so what it makes of 1 is T(1/n) itself.
                 let factor = dtype.visit(Reciprocal(ranks));
@@ -45,6 +39,15 @@ impl Fold {
             }
         };
         Some(Self { lane: lane_of(dtype)?, recipe, ranks, factors })
+    }
+
+    /// What each rank's contribution is multiplied by, for a pre-multiplied sum: a scalar of
+    /// the element type for each.
+    pub(super) fn multiply_by(&mut self, scalars: impl Iterator<Item = Scalar>) {
+        if let Before::TimesOwnScalar = self.recipe.before {
+            self.factors.clear();
+            self.factors.extend(scalars);
+        }
     }
 
     /// Folds bytes `bytes` of every input and stores them from byte `at` of every target

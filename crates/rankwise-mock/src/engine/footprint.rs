@@ -13,7 +13,7 @@ pub(super) struct Sides {
 }
 
 /// Bytes that one rank touches.
-struct Touched {
+pub(super) struct Touched {
     span: Span,
     rank: Rank,
     side: Side,
@@ -85,11 +85,16 @@ pub(super) enum Placement {
 
 /// Checks that nobody writes what another reads or writes, in `O(n log n)`.
 ///
-/// Two ranks may read the same bytes.
-pub(super) fn check(layout: &Layout, sides: &[Sides], size: Size) -> Result<Placement, JobError> {
+/// Two ranks may read the same bytes. `touched` is room for it, and left empty.
+pub(super) fn check(
+    layout: &Layout,
+    sides: &[Sides],
+    size: Size,
+    touched: &mut Vec<Touched>,
+) -> Result<Placement, JobError> {
     let operation = layout.operation();
     let mut placement = Placement::OutOfPlace;
-    let mut touched = Vec::with_capacity(sides.len().saturating_mul(2));
+    touched.clear();
     for (at, Sides { input, output }) in layout.each().zip(sides) {
         let rank = at.rank();
         // In place, the two are one run of bytes that is written.
@@ -104,8 +109,9 @@ pub(super) fn check(layout: &Layout, sides: &[Sides], size: Size) -> Result<Plac
         touched.extend(output.map(|span| Touched { span, rank, side: Side::Output }));
     }
     touched.sort_unstable_by_key(|touched| touched.span.address());
-    check_sorted(operation, &touched)?;
-    Ok(placement)
+    let checked = check_sorted(operation, touched);
+    touched.clear();
+    checked.map(|()| placement)
 }
 
 /// The one run of bytes that holds both sides, if they lie in the in-place relation.

@@ -8,11 +8,11 @@ use rankwise_model::{Dtype, Layout, Reduction, Scalar};
 use super::copy::copy;
 use super::cursor::Cursors;
 use super::fold::Fold;
-use super::footprint::{self, Placement, Sides, Size};
+use super::footprint::{self, Placement, Sides, Size, Touched};
 use super::job_error::JobError;
 use super::seat::{Seat, Span};
 use super::store::Stores;
-use super::stroke::{Origin, Stroke, Strokes};
+use super::stroke::{Origin, Placed, Stroke, Strokes};
 use super::width::Width;
 
 #[cfg(test)]
@@ -24,8 +24,11 @@ mod tests;
 /// left to take, and the job [is done](Self::is_done) when every share taken is finished.
 /// Nothing is allocated meanwhile.
 pub struct Job {
+    layout: Layout,
     size: Size,
     strokes: Strokes,
+    placed: Placed,
+    room: Room,
     /// By rank, all of them if the job folds; empty otherwise.
     inputs: Vec<Span>,
     fold: Option<Fold>,
@@ -37,6 +40,15 @@ pub struct Job {
     cursors: Cursors,
     /// How many shares are finished.
     done: AtomicUsize,
+}
+
+/// Room for checking, kept from one use of a job to the next.
+#[derive(Default)]
+struct Room {
+    /// What has been checked; empty if that has failed.
+    seats: Vec<Seat>,
+    sides: Vec<Sides>,
+    touched: Vec<Touched>,
 }
 
 /// What a call of [`Job::work`] did.
@@ -75,36 +87,89 @@ impl Job {
     /// published with release), as safe code always does.
     pub unsafe fn new(layout: Layout, dtype: Dtype, seats: &[Seat]) -> Result<Self, JobError> {
         let (operation, ranks) = (layout.operation(), layout.ranks());
-        if usize::try_from(ranks.get()) != Ok(seats.len()) {
-            return Err(JobError::Seats { operation, found: seats.len(), ranks });
-        }
         let size = Size::of(dtype);
-        let sides = layout
-            .each()
-            .zip(seats)
-            .map(|(at, seat)| footprint::sides(&at, seat, size))
-            .collect::<Result<Vec<_>, _>>()?;
-        let scalars = scalars(&layout, dtype, seats)?;
-        let placement = footprint::check(&layout, &sides, size)?;
-        let strokes = Strokes::of(&layout, &sides, size)?;
+        let strokes = Strokes::of(&layout, size);
         let fold = operation.reduction().map(|reduction| {
-            let fold = Fold::new(reduction, dtype, ranks, scalars);
+            let fold = Fold::new(reduction, dtype, ranks);
             fold.ok_or(JobError::Unknown { operation, dtype })
         });
         let fold = fold.transpose()?;
-        let inputs = match &fold {
-            Some(_) => sides.iter().filter_map(|Sides { input, .. }| *input).collect(),
-            None => Vec::new(),
-        };
-        let stores = match placement {
-            Placement::InPlace => Stores::Cached,
-            Placement::OutOfPlace => Stores::out_of_place(strokes.weight),
-        };
         let sections = Cursors::sections(seats.len());
         let share = share(&strokes, size, sections);
-        let cursors = Cursors::new(strokes.line.div_ceil(share).max(1), sections);
-        let (width, done) = (Width::widest(), AtomicUsize::new(0));
-        Ok(Self { size, strokes, inputs, fold, stores, width, share, cursors, done })
+        let mut cursors = Cursors::new(strokes.line.div_ceil(share).max(1), sections);
+        cursors.exhaust();
+        let (width, done) = (Width::widest(), AtomicUsize::new(cursors.shares()));
+        let mut job = Self {
+            layout,
+            size,
+            strokes,
+            placed: Placed::default(),
+            room: Room::default(),
+            inputs: Vec::new(),
+            fold,
+            stores: Stores::Cached,
+            width,
+            share,
+            cursors,
+            done,
+        };
+        // SAFETY: handed on.
+        unsafe { job.restart(seats) }?;
+        Ok(job)
+    }
+
+    /// The same collective once more, perhaps with other memory: as a new job of the same
+    /// layout and type, but that nothing is allocated. After an error the job is done.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    ///
+    /// # Safety
+    ///
+    /// As [`new`](Self::new).
+    pub unsafe fn restart(&mut self, seats: &[Seat]) -> Result<(), JobError> {
+        // Until everything is checked there is nothing to take.
+        self.cursors.exhaust();
+        *self.done.get_mut() = self.cursors.shares();
+        let (layout, size) = (&self.layout, self.size);
+        let (operation, ranks) = (layout.operation(), layout.ranks());
+        if usize::try_from(ranks.get()) != Ok(seats.len()) {
+            return Err(JobError::Seats { operation, found: seats.len(), ranks });
+        }
+        let Room { seats: checked, sides, touched } = &mut self.room;
+        // The same memory as the last time: what was found then holds.
+        if checked.as_slice() == seats && !checked.is_empty() {
+            self.cursors.restart();
+            *self.done.get_mut() = 0;
+            return Ok(());
+        }
+        checked.clear();
+        sides.clear();
+        for (at, seat) in layout.each().zip(seats) {
+            sides.push(footprint::sides(&at, seat, size)?);
+        }
+        check_scalars(layout, size.dtype, seats)?;
+        let placement = footprint::check(layout, sides, size, touched)?;
+        self.strokes.place(layout, sides, size, &mut self.placed)?;
+        self.inputs.clear();
+        if let Some(fold) = &mut self.fold {
+            fold.multiply_by(seats.iter().filter_map(|seat| seat.scalar));
+            self.inputs.extend(sides.iter().filter_map(|Sides { input, .. }| *input));
+        }
+        self.stores = match placement {
+            Placement::InPlace => Stores::Cached,
+            Placement::OutOfPlace => Stores::out_of_place(self.strokes.weight),
+        };
+        checked.extend_from_slice(seats);
+        self.cursors.restart();
+        *self.done.get_mut() = 0;
+        Ok(())
+    }
+
+    /// What it is a job of.
+    pub(crate) const fn kind(&self) -> (Layout, Dtype) {
+        (self.layout, self.size.dtype)
     }
 
     /// Does one share of the work, if there is one left to take.
@@ -192,17 +257,18 @@ impl Job {
     ///
     /// `bytes` is inside the stroke; otherwise as [`run`](Self::run).
     unsafe fn run_stroke(&self, stroke: &Stroke, bytes: Range<usize>) {
-        let Some(targets) = self.strokes.targets.get(stroke.targets.clone()) else { return };
+        let Some(targets) = self.placed.targets.get(stroke.targets.clone()) else { return };
         match (&stroke.origin, &self.fold) {
-            (Origin::Moved(source), _) => {
-                // SAFETY: `Strokes::of` cut source and targets to the stroke's length from
+            (Origin::Moved { source }, _) => {
+                let Some(source) = self.placed.sources.get(*source) else { return };
+                // SAFETY: `Strokes::place` cut source and targets to the stroke's length from
                 // checked sides. The rest is promised to `new` and shown in the module's
                 // documentation; `new` has asked for the width.
                 unsafe { copy(*source, bytes, targets, self.stores, self.width) };
             }
             (Origin::Folded { from }, Some(fold)) => {
                 let read = from.saturating_add(bytes.start)..from.saturating_add(bytes.end);
-                // SAFETY: `Strokes::of` made sure that every input has the stroke's bytes
+                // SAFETY: `Strokes::place` made sure that every input has the stroke's bytes
                 // from `from` on, and every target as many; `sides` that all start aligned
                 // and the line counts whole elements. The rest as above.
                 unsafe {
@@ -216,19 +282,17 @@ impl Job {
     }
 }
 
-/// Every rank's scalar for a pre-multiplied sum; none for anything else.
-fn scalars(layout: &Layout, dtype: Dtype, seats: &[Seat]) -> Result<Vec<Scalar>, JobError> {
+/// Whether every rank has its scalar for a pre-multiplied sum, and none for anything else.
+fn check_scalars(layout: &Layout, dtype: Dtype, seats: &[Seat]) -> Result<(), JobError> {
     let operation = layout.operation();
     let needed = (operation.reduction() == Some(Reduction::PreMulSum)).then_some(dtype);
-    let mut scalars = Vec::new();
     for (rank, seat) in layout.ranks().ranks().zip(seats) {
         let found = seat.scalar.map(Scalar::dtype);
         if found != needed {
             return Err(JobError::Scalar { operation, rank, needed, found });
         }
-        scalars.extend(seat.scalar);
     }
-    Ok(scalars)
+    Ok(())
 }
 
 /// How many elements of the line make a share, so that sections have equally many.

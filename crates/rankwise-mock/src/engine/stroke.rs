@@ -15,14 +15,17 @@ pub(super) struct Stroke {
     pub(super) line: Range<usize>,
     /// What is read.
     pub(super) origin: Origin,
-    /// Which of [`Strokes::targets`] it is stored to; each as long as the stroke.
+    /// Which of the targets it is stored to; each as long as the stroke.
     pub(super) targets: Range<usize>,
 }
 
 /// What a stroke reads.
 pub(super) enum Origin {
-    /// One rank's bytes, as long as the stroke.
-    Moved(Span),
+    /// One of the sources, as long as the stroke.
+    Moved {
+        /// Its place among them.
+        source: usize,
+    },
     /// Every rank's input, from this byte on.
     Folded {
         /// The offset in each input, in bytes.
@@ -30,14 +33,32 @@ pub(super) enum Origin {
     },
 }
 
-/// Every stroke of a collective, laid end to end.
+/// Every stroke of a collective, laid end to end: what it is, whatever the memory.
 pub(super) struct Strokes {
     pub(super) list: Vec<Stroke>,
-    pub(super) targets: Vec<Span>,
+    /// Parts of inputs that are moved.
+    sources: Vec<Part>,
+    /// Parts of outputs.
+    targets: Vec<Part>,
     /// The length of the line, in elements.
     pub(super) line: usize,
     /// Bytes read and bytes written in all.
     pub(super) weight: u64,
+}
+
+/// Some elements of one rank's side.
+#[derive(Clone, Copy)]
+struct Part {
+    rank: Rank,
+    from: u64,
+    length: u64,
+}
+
+/// Where the strokes of a collective lie in memory.
+#[derive(Default)]
+pub(super) struct Placed {
+    pub(super) sources: Vec<Span>,
+    pub(super) targets: Vec<Span>,
 }
 
 /// A piece of one rank's output, with what tells one stroke from another first.
@@ -57,9 +78,9 @@ struct Key {
 }
 
 impl Strokes {
-    /// Groups the pieces of `layout`; every span of the result lies inside its side.
-    pub(super) fn of(layout: &Layout, sides: &[Sides], size: Size) -> Result<Self, JobError> {
-        let mut wanted = Vec::with_capacity(sides.len());
+    /// Groups the pieces of `layout`.
+    pub(super) fn of(layout: &Layout, size: Size) -> Self {
+        let mut wanted = Vec::new();
         for at in layout.each() {
             wanted.extend(at.pieces().map(|piece| {
                 let length = piece.output.end.saturating_sub(piece.output.start);
@@ -73,40 +94,70 @@ impl Strokes {
         }
         wanted.sort_unstable();
 
-        let part = |rank: Rank, side, from: u64, length: u64| {
-            part(layout, sides, size, (rank, side), from..from.saturating_add(length))
+        let target = |wanted: &Wanted| Part {
+            rank: wanted.rank,
+            from: wanted.output_start,
+            length: wanted.key.length,
         };
-        let targets = wanted
-            .iter()
-            .map(|wanted| part(wanted.rank, Side::Output, wanted.output_start, wanted.key.length))
-            .collect::<Result<Vec<_>, _>>()?;
-
-        let mut strokes = Self { list: Vec::new(), targets, line: 0, weight: 0 };
+        let targets = wanted.iter().map(target).collect();
+        let (list, sources) = (Vec::new(), Vec::new());
+        let mut strokes = Self { list, sources, targets, line: 0, weight: 0 };
+        let ranks = usize::try_from(layout.ranks().get()).unwrap_or(usize::MAX);
         let mut first_target = 0_usize;
         for same in wanted.chunk_by(|a, b| a.key == b.key) {
             let Some(&Wanted { key, .. }) = same.first() else { continue };
-            let (origin, bytes, sources) = match key.source {
+            let (origin, sources) = match key.source {
                 Some(rank) => {
-                    let span = part(rank, Side::Input, key.start, key.length)?;
-                    (Origin::Moved(span), span.bytes(), 1)
+                    let source = strokes.sources.len();
+                    strokes.sources.push(Part { rank, from: key.start, length: key.length });
+                    (Origin::Moved { source }, 1)
                 }
-                None => {
-                    let mut bytes = 0;
-                    for rank in layout.ranks().ranks() {
-                        bytes = part(rank, Side::Input, key.start, key.length)?.bytes();
-                    }
-                    (Origin::Folded { from: in_bytes(key.start, size) }, bytes, sides.len())
-                }
+                None => (Origin::Folded { from: in_bytes(key.start, size) }, ranks),
             };
-            let line = strokes.line..strokes.line.saturating_add(bytes.div_euclid(size.bytes));
+            let length = usize::try_from(key.length).unwrap_or(usize::MAX);
+            let line = strokes.line..strokes.line.saturating_add(length);
             let targets = first_target..first_target.saturating_add(same.len());
             let sides = sources.saturating_add(same.len());
-            let weight = u64::try_from(bytes.saturating_mul(sides)).unwrap_or(u64::MAX);
+            let weight = in_bytes(key.length, size).saturating_mul(sides);
+            let weight = u64::try_from(weight).unwrap_or(u64::MAX);
             strokes.weight = strokes.weight.saturating_add(weight);
             (strokes.line, first_target) = (line.end, targets.end);
             strokes.list.push(Stroke { line, origin, targets });
         }
-        Ok(strokes)
+        strokes
+    }
+
+    /// Finds the strokes of `layout` in memory; every span lies inside its side.
+    pub(super) fn place(
+        &self,
+        layout: &Layout,
+        sides: &[Sides],
+        size: Size,
+        placed: &mut Placed,
+    ) -> Result<(), JobError> {
+        let Placed { sources, targets } = placed;
+        sources.clear();
+        targets.clear();
+        for source in &self.sources {
+            sources.push(part(layout, sides, size, Side::Input, *source)?);
+        }
+        for target in &self.targets {
+            targets.push(part(layout, sides, size, Side::Output, *target)?);
+        }
+        // A fold reads the same elements of every input.
+        for stroke in &self.list {
+            let Origin::Folded { from } = stroke.origin else { continue };
+            let bytes = stroke.line.len().saturating_mul(size.bytes);
+            for (rank, side) in layout.ranks().ranks().zip(sides) {
+                if side.input.is_none_or(|input| input.part(from, bytes).is_none()) && bytes > 0 {
+                    let (operation, side) = (layout.operation(), Side::Input);
+                    let needed = from.saturating_add(bytes);
+                    let needed = u64::try_from(needed).unwrap_or(u64::MAX);
+                    return Err(JobError::Missing { operation, rank, side, needed });
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -115,26 +166,24 @@ fn in_bytes(elements: u64, size: Size) -> usize {
     usize::try_from(elements).unwrap_or(usize::MAX).saturating_mul(size.bytes)
 }
 
-/// Some elements of one side. An error here would be a contradiction between the
+/// Some elements of one side in memory. An error here would be a contradiction between the
 /// layout's lengths and its pieces, which is not believed but checked.
 fn part(
     layout: &Layout,
     sides: &[Sides],
     size: Size,
-    (rank, side): (Rank, Side),
-    elements: Range<u64>,
+    side: Side,
+    Part { rank, from, length }: Part,
 ) -> Result<Span, JobError> {
     let operation = layout.operation();
-    let needed = elements.end.saturating_mul(size.dtype.bytes());
+    let needed = from.saturating_add(length).saturating_mul(size.dtype.bytes());
     let sides = usize::try_from(rank.index()).ok().and_then(|rank| sides.get(rank));
     let whole = sides.and_then(|sides| match side {
         Side::Output => sides.output,
         _ => sides.input,
     });
     let whole = whole.ok_or(JobError::Missing { operation, rank, side, needed })?;
-    let from = in_bytes(elements.start, size);
-    let bytes = in_bytes(elements.end, size).saturating_sub(from);
-    whole.part(from, bytes).ok_or_else(|| {
+    whole.part(in_bytes(from, size), in_bytes(length, size)).ok_or_else(|| {
         let found = u64::try_from(whole.bytes()).unwrap_or(u64::MAX);
         JobError::Short { operation, rank, side, needed, found }
     })

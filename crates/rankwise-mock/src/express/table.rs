@@ -9,7 +9,7 @@ use rankwise_program::{CommId, Entry, Signature, Site, Tag};
 use rankwise_topology::{Group, WorldRank};
 
 use super::ring::Ring;
-use crate::engine::Seat;
+use crate::engine::{Job, Seat};
 use crate::instance::Taken;
 use crate::lane::Progress;
 
@@ -43,6 +43,8 @@ pub(super) struct Posted {
 #[derive(Default)]
 pub(super) struct Bench {
     pub(super) seats: Vec<Seat>,
+    /// The last job, to be the next one if that is of the same kind.
+    pub(super) job: Option<Arc<Job>>,
     pub(super) over: Vec<(Arc<Progress>, u64)>,
 }
 
