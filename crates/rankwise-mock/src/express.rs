@@ -25,19 +25,20 @@ mod ring;
 mod sync;
 mod table;
 
+use core::hint;
 use core::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
 use rankwise_comm::{Error, Part, Post};
 use rankwise_model::{Dtype, Layout};
-use rankwise_program::{Seq, Verb};
+use rankwise_program::{Seq, Signature, Tag, Verb};
 
 pub(crate) use self::desk::Desks;
-use self::desk::Logged;
+use self::desk::Posted;
 use self::ring::Came;
 pub(crate) use self::table::Table;
-use self::table::{Bench, Posted};
+use self::table::{Bench, Called};
 use crate::comm::Comm;
 use crate::engine::{Job, Seat};
 use crate::hub::{Hub, Rigor};
@@ -56,6 +57,7 @@ pub(crate) enum Way {
 
 impl Hub {
     /// Enqueues a call the short way, if that is open to it.
+    #[allow(unsafe_code)]
     pub(crate) fn post_short(self: &Arc<Self>, post: &Post<'_, Comm>) -> Result<Way, Error> {
         let (comm, stream, call) = (post.comm(), post.stream(), post.call());
         let Some((table, seat)) = comm.seat() else { return Ok(Way::Long) };
@@ -105,32 +107,44 @@ impl Hub {
         let bytes = |side: Option<Side<'_>>| {
             side.map(|(block, range)| Bytes::Block { block: Arc::clone(block), range })
         };
-        let posted = Posted {
+        let kind = (*call.layout().layout(), call.dtype());
+        let taken = Taken {
+            comm: comm.id(),
+            lane: stream.lane(),
+            ticket,
+            dtype: call.dtype(),
+            input: bytes(input),
+            output: bytes(output),
+            scalar: call.scalar(),
+        };
+        let Ok(spans) = taken.seat() else { return Ok(Way::Long) };
+        let called = Called {
             signature: *call.signature(),
             tag: call.tag().cloned(),
-            site,
-            layout: *call.layout().layout(),
-            taken: Taken {
-                comm: comm.id(),
-                lane: stream.lane(),
-                ticket,
-                dtype: call.dtype(),
-                input: bytes(input),
-                output: bytes(output),
-                scalar: call.scalar(),
-            },
+            seat: spans,
             progress: Arc::clone(progress),
+            ticket,
         };
-        let (comm, signature, tag) = (comm.id(), posted.signature, posted.tag.clone());
-        desk.note(table, (progress, ticket), Logged { comm, number, signature, tag, site });
+        let posted = Posted {
+            comm: comm.id(),
+            number,
+            signature: called.signature,
+            tag: called.tag.clone(),
+            site,
+            layout: kind.0,
+            taken: Some(taken),
+        };
         if let Some(recorder) = &self.recorder {
             let calls = [(posted.entry(), Seq::Collective(number))];
             recorder.enqueued(rank, Some(stream.name()), calls);
         }
+        desk.note(table, (progress, ticket), posted);
         progress.enqueue();
         table.set_next(seat, number.saturating_add(1));
-        if let Came::Last = table.ring.come(number, seat, posted) {
-            let ended = self.carry_out_short(table, number);
+        // SAFETY: there is room, as was asked above. With the desk locked nobody else comes for
+        // this rank, or closes the table; and the number is the next of its seat.
+        if let Came::Last = unsafe { table.ring.come(number, seat, called) } {
+            let ended = self.carry_out_short(table, number, seat, kind);
             drop(desk);
             if let Ended::Not = ended {
                 self.close_table(table.comm);
@@ -139,56 +153,53 @@ impl Hub {
         Ok(Way::Short)
     }
 
-    /// Carries out a call that all have come to.
+    /// Carries out a call that all have come to. For the last to come, whose seat that is.
     #[allow(unsafe_code)]
-    fn carry_out_short(&self, table: &Table, number: u64) -> Ended {
-        // Before it there may be one that contradicts itself.
-        if table.ring.over() != number {
+    fn carry_out_short(
+        &self,
+        table: &Table,
+        number: u64,
+        seat: usize,
+        kind: (Layout, Dtype),
+    ) -> Ended {
+        // Whoever has carried out the call before may be about to say so.
+        while table.ring.over() != number {
+            if table.is_at_odds() {
+                return Ended::Not;
+            }
+            hint::spin_loop();
+        }
+        let job = table.bench(seat).and_then(|mut bench| {
+            let Bench { seats, job } = &mut *bench;
+            seats.clear();
+            if !gather(table, number, seats) {
+                return None;
+            }
+            // SAFETY: `Job::new` asks for spans that stay valid, and that nobody else touches,
+            // until the job is done. They lie inside their blocks (`Taken::seat`), which the
+            // desks of their ranks hold until the call is over, which is below, when the job
+            // is done. On every rank the call is the next of its lane: the lane had nothing
+            // to do but calls of this table (`Progress::is_plain`), which are over in the
+            // order of their numbers. So whatever is ordered before it is over; whatever is
+            // ordered after waits for its ticket; and `Uses` has let in nothing that is
+            // unordered and touches the same bytes.
+            let job = unsafe { next_job(job, kind, seats) }?;
+            let since = self.recorder.as_ref().map(|_| Instant::now());
+            self.jobs.work_off(job);
+            if let Some((recorder, since)) = self.recorder.as_ref().zip(since) {
+                recorder.moved(table.comm, Seq::Collective(number), since);
+            }
+            Some(())
+        });
+        if job.is_none() {
+            table.set_at_odds();
             return Ended::Not;
         }
-        let mut bench = table.bench();
-        let Bench { seats, job, over } = &mut *bench;
-        seats.clear();
-        let Some((layout, dtype)) = gather(table, number, seats) else { return Ended::Not };
-        // SAFETY: `Job::new` asks for spans that stay valid, and that nobody else touches,
-        // until the job is done. They lie inside their blocks (`Taken::seat`), which the
-        // seats of the ring hold until they are emptied below, when the job is done.
-        // On every rank the call is the next of its lane: the lane had nothing to do but
-        // calls of this table (`Progress::is_plain`), which are over in the order of their
-        // numbers. So whatever is ordered before it is over; whatever is ordered after
-        // waits for its ticket; and `Uses` has let in nothing that is unordered and
-        // touches the same bytes.
-        let Some(job) = (unsafe { next_job(job, (layout, dtype), seats) }) else {
-            return Ended::Not;
-        };
-        let since = self.recorder.as_ref().map(|_| Instant::now());
-        self.jobs.work_off(job);
-        if let Some((recorder, since)) = self.recorder.as_ref().zip(since) {
-            recorder.moved(table.comm, Seq::Collective(number), since);
-        }
-        for mut seat in table.ring.seats(number) {
-            over.extend(seat.take().map(|posted| (posted.progress, posted.taken.ticket)));
-        }
-        // The slot is free before anybody learns that the call is over, and comes again.
+        // SAFETY: the last to come looks, before the call is finished.
+        unsafe { table.ring.look(number, |called| called.progress.finish(called.ticket)) };
         table.ring.finish(number);
-        over.drain(..).for_each(|(progress, ticket)| progress.finish(ticket));
         Ended::Well
     }
-}
-
-/// Where one side of a call lies.
-type Side<'p> = (&'p Arc<Block>, Range<usize>);
-
-fn side<'p>(hub: &Hub, part: Option<&Part<'p, HostMemory>>) -> Result<Option<Side<'p>>, Error> {
-    part.map(|part| Ok((part.memory().block_of(hub)?, part.bytes()))).transpose()
-}
-
-/// Whether a call has been carried out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ended {
-    Well,
-    /// It contradicts itself: the matcher must say how.
-    Not,
 }
 
 /// The last job started anew, if it is of this kind and nobody looks at it any more; or a
@@ -214,21 +225,41 @@ unsafe fn next_job<'j>(
     last.as_ref()
 }
 
-/// Where the bytes of a call lie, if its seats agree.
-fn gather(table: &Table, number: u64, seats: &mut Vec<Seat>) -> Option<(Layout, Dtype)> {
-    let mut guards = table.ring.seats(number);
-    let first = guards.next()?;
-    let first = first.as_ref()?;
-    seats.push(first.taken.seat().ok()?);
-    let mut tag = first.tag.clone();
-    for guard in guards {
-        let other = guard.as_ref()?;
-        let named = tag.as_ref().zip(other.tag.as_ref());
-        if !first.signature.agrees_with(&other.signature) || named.is_some_and(|(a, b)| a != b) {
-            return None;
+/// Where the bytes of a call lie; `false` if its seats do not agree.
+#[allow(unsafe_code)]
+fn gather(table: &Table, number: u64, seats: &mut Vec<Seat>) -> bool {
+    let mut first: Option<(Signature, Option<Tag>)> = None;
+    let mut agree = true;
+    let look = |called: &Called| {
+        seats.push(called.seat);
+        match &mut first {
+            None => first = Some((called.signature, called.tag.clone())),
+            Some((signature, tag)) => {
+                let named = tag.as_ref().zip(called.tag.as_ref());
+                agree &= signature.agrees_with(&called.signature);
+                agree &= named.is_none_or(|(one, other)| one == other);
+                if tag.is_none() {
+                    tag.clone_from(&called.tag);
+                }
+            }
         }
-        tag = tag.or_else(|| other.tag.clone());
-        seats.push(other.taken.seat().ok()?);
-    }
-    Some((first.layout, first.taken.dtype))
+    };
+    // SAFETY: the last to come calls this, before the call is finished.
+    unsafe { table.ring.look(number, look) };
+    agree
+}
+
+/// Where one side of a call lies.
+type Side<'p> = (&'p Arc<Block>, Range<usize>);
+
+fn side<'p>(hub: &Hub, part: Option<&Part<'p, HostMemory>>) -> Result<Option<Side<'p>>, Error> {
+    part.map(|part| Ok((part.memory().block_of(hub)?, part.bytes()))).transpose()
+}
+
+/// Whether a call has been carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    Well,
+    /// It contradicts itself, or one before it does: the matcher must say how.
+    Not,
 }

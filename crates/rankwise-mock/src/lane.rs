@@ -24,18 +24,24 @@ pub(crate) struct Progress {
     queued: AtomicU64,
     /// What comes next is ordered after items of other lanes.
     follows: AtomicBool,
-    done: AtomicU64,
+    done: Alone<AtomicU64>,
     /// The first item that will never be done; `u64::MAX` if there is none.
     failed: AtomicU64,
     /// Up to where the host has seen it done.
     known: AtomicU64,
 }
 
+/// A cache line of its own: others write here than beside.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Alone<T>(T);
+
 impl Default for Progress {
     fn default() -> Self {
         let zero = || AtomicU64::new(0);
         let (failed, follows) = (AtomicU64::new(u64::MAX), AtomicBool::new(false));
-        Self { enqueued: zero(), queued: zero(), follows, done: zero(), failed, known: zero() }
+        let done = Alone(zero());
+        Self { enqueued: zero(), queued: zero(), follows, done, failed, known: zero() }
     }
 }
 
@@ -43,7 +49,7 @@ impl Progress {
     /// Whether the item is over, successfully or not.
     pub(crate) fn is_over(&self, ticket: u64) -> bool {
         // Acquire: what the item wrote is visible to whoever has seen it done.
-        self.done.load(Ordering::Acquire) >= ticket || self.has_failed(ticket)
+        self.done.0.load(Ordering::Acquire) >= ticket || self.has_failed(ticket)
     }
 
     pub(crate) fn has_failed(&self, ticket: u64) -> bool {
@@ -54,7 +60,7 @@ impl Progress {
     /// The host has learnt that the item is done: what it enqueues from now on is
     /// ordered after it. Nothing is learnt of what is not done.
     pub(crate) fn learn(&self, ticket: u64) {
-        let done = self.done.load(Ordering::Acquire);
+        let done = self.done.0.load(Ordering::Acquire);
         self.known.fetch_max(ticket.min(done), Ordering::AcqRel);
     }
 
@@ -82,7 +88,9 @@ impl Progress {
     /// Whether nothing but calls of the short way is under way or orders what comes next.
     pub(crate) fn is_plain(&self) -> bool {
         let queued = self.queued.load(Ordering::Relaxed);
-        self.done.load(Ordering::Acquire) >= queued && !self.follows() && !self.has_failed(u64::MAX)
+        self.done.0.load(Ordering::Acquire) >= queued
+            && !self.follows()
+            && !self.has_failed(u64::MAX)
     }
 
     /// Whether what comes next is ordered after items of other lanes.
@@ -93,7 +101,7 @@ impl Progress {
     /// The item is over, and so is all before it.
     pub(crate) fn finish(&self, ticket: u64) {
         // The last item of the short way and the first in the queue may end at once.
-        self.done.fetch_max(ticket, Ordering::AcqRel);
+        self.done.0.fetch_max(ticket, Ordering::AcqRel);
     }
 
     fn fail(&self, ticket: u64) {

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rankwise_comm::{DeviceOrdinal, Error, Fault, Memory};
 
 use crate::engine::Span;
+use crate::express::Desks;
 use crate::hub::{Hub, Rigor};
+use crate::table::place;
 use crate::uses::Uses;
 
 /// Bytes of the mock. Zero when allocated, poisoned in a
@@ -21,6 +23,8 @@ pub struct HostMemory {
     device: DeviceOrdinal,
     /// Whose items its uses are numbered by.
     world: u64,
+    /// Where calls that are over may still hold the bytes.
+    desks: Arc<Desks>,
 }
 
 impl HostMemory {
@@ -31,7 +35,8 @@ impl HostMemory {
             // SAFETY: nobody else knows the block yet.
             unsafe { block.change(&(0..bytes), Change::Poison) };
         }
-        Ok(Self { block: Arc::new(block), device, world: hub.number })
+        let (world, desks) = (hub.number, Arc::clone(&hub.desks));
+        Ok(Self { block: Arc::new(block), device, world, desks })
     }
 
     /// The bytes, if they belong to that world.
@@ -41,6 +46,15 @@ impl HostMemory {
         }
         let found = "memory of another world".to_owned();
         Err(Fault::Foreign { found, needed: "memory of the communicator's own".to_owned() }.into())
+    }
+}
+
+impl Drop for HostMemory {
+    fn drop(&mut self) {
+        // Whatever of its rank's calls is over holds nothing from here on.
+        if let Some(mut desk) = self.desks.at(place(self.device.0)) {
+            desk.let_go();
+        }
     }
 }
 

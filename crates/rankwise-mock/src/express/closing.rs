@@ -5,8 +5,7 @@ use std::sync::{Arc, MutexGuard};
 use rankwise_program::CommId;
 use rankwise_topology::WorldRank;
 
-use super::desk::{Desk, Desks};
-use super::table::Posted;
+use super::desk::{Desk, Desks, Posted};
 use crate::hub::{Changes, Hub, State};
 use crate::instance::Seating;
 use crate::submit::Item;
@@ -25,6 +24,7 @@ impl Hub {
 impl State {
     /// Hands everything that is under way at the table of a communicator to the matcher.
     /// Until no collective of it is open, its calls go the long way.
+    #[allow(unsafe_code)]
     pub(crate) fn close(&mut self, comm: CommId, changes: &mut Changes) {
         let table = self.tables.get(&comm).filter(|table| table.is_open()).map(Arc::clone);
         let Some(table) = table else { return };
@@ -40,11 +40,11 @@ impl State {
             if desk.under_way().is_none_or(|at| !Arc::ptr_eq(at, &table)) {
                 continue;
             }
-            desk.forget();
-            for number in over..table.next(*seat) {
-                if let Some(posted) = table.ring.take(number, *seat) {
-                    self.take_in(*rank, *seat, posted, changes);
-                }
+            for posted in desk.take_all() {
+                // SAFETY: the call is not over, so the rank has come to it and it holds its
+                // seat. Whoever comes or looks holds a member's desk, and all are locked.
+                unsafe { table.ring.take(posted.number, *seat) };
+                self.take_in(*rank, *seat, posted, changes);
             }
         }
     }
@@ -115,8 +115,9 @@ impl State {
     fn take_in(&mut self, rank: WorldRank, seat: usize, posted: Posted, changes: &mut Changes) {
         let (entry, ranks) = (posted.entry(), posted.layout.ranks());
         let seating = Seating { layout: posted.layout, needed: place(ranks.get()), seat };
-        let (lane, ticket) = (posted.taken.lane, posted.taken.ticket);
-        let (entries, calls) = (vec![entry], vec![(seating, posted.taken)]);
+        let Some(taken) = posted.taken else { return };
+        let (lane, ticket) = (taken.lane, taken.ticket);
+        let (entries, calls) = (vec![entry], vec![(seating, taken)]);
         // In a strict world nothing goes the short way.
         let item = Item { rank, lane, ticket, entries, calls, poison: Vec::new() };
         if let Err(error) = self.take(item, changes) {

@@ -5,10 +5,12 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rankwise_model::Layout;
 use rankwise_program::{CALLS_SHOWN, CommId, Entry, Signature, Site, Tag};
 use rankwise_topology::WorldRank;
 
 use super::table::Table;
+use crate::instance::Taken;
 use crate::lane::Progress;
 use crate::table::place;
 
@@ -20,7 +22,9 @@ pub(crate) struct Desk {
     /// Where its last call of the short way was made.
     last: Option<Last>,
     /// Its calls, oldest first: all that are under way, and some before them.
-    log: VecDeque<Logged>,
+    log: VecDeque<Posted>,
+    /// How many of them, from the first, hold no memory any more.
+    let_go: usize,
 }
 
 /// A rank's last call of the short way.
@@ -30,16 +34,19 @@ struct Last {
     ticket: u64,
 }
 
-/// A call, for reports.
-pub(super) struct Logged {
+/// A call of the short way.
+pub(super) struct Posted {
     pub(super) comm: CommId,
     pub(super) number: u64,
     pub(super) signature: Signature,
     pub(super) tag: Option<Tag>,
     pub(super) site: &'static Location<'static>,
+    pub(super) layout: Layout,
+    /// What it holds until it is over.
+    pub(super) taken: Option<Taken>,
 }
 
-impl Logged {
+impl Posted {
     pub(super) fn entry(&self) -> Entry {
         let (signature, site) = (self.signature, Site::Code(self.site));
         Entry { comm: self.comm, signature, site, tag: self.tag.clone() }
@@ -55,12 +62,9 @@ impl Desk {
     }
 
     /// Notes a call of the short way.
-    pub(super) fn note(
-        &mut self,
-        table: &Arc<Table>,
-        (progress, ticket): (&Arc<Progress>, u64),
-        call: Logged,
-    ) {
+    pub(super) fn note(&mut self, table: &Arc<Table>, at: (&Arc<Progress>, u64), call: Posted) {
+        self.let_go();
+        let (progress, ticket) = at;
         match &mut self.last {
             Some(last)
                 if Arc::ptr_eq(&last.table, table) && Arc::ptr_eq(&last.progress, progress) =>
@@ -76,24 +80,41 @@ impl Desk {
         let shown = usize::try_from(CALLS_SHOWN).unwrap_or_default();
         if self.log.len() >= Table::CALLS.saturating_add(shown) {
             self.log.pop_front();
+            self.let_go = self.let_go.saturating_sub(1);
         }
         self.log.push_back(call);
     }
 
-    /// Takes out the calls that are over, oldest first.
-    pub(super) fn take_over(&mut self) -> impl Iterator<Item = Logged> {
-        let open = self.under_way().map(|table| (table.comm, table.ring.over()));
-        let is_open = move |call: &Logged| {
-            open.is_some_and(|(comm, over)| call.comm == comm && call.number >= over)
-        };
-        let upto = self.log.iter().position(is_open).unwrap_or(self.log.len());
-        self.log.drain(..upto)
+    /// Lets go of the memory of calls that are over.
+    pub(crate) fn let_go(&mut self) {
+        let over = self.over();
+        for call in self.log.range_mut(self.let_go.min(over)..over) {
+            call.taken = None;
+        }
+        self.let_go = over;
     }
 
-    /// Forgets the calls that are under way: the matcher has been told of them.
-    pub(super) fn forget(&mut self) {
-        self.last = None;
-        self.log.clear();
+    /// Takes out the calls that are over, oldest first.
+    pub(super) fn take_over(&mut self) -> impl Iterator<Item = Posted> {
+        let over = self.over();
+        self.let_go = 0;
+        self.log.drain(..over)
+    }
+
+    /// Takes out the calls that are under way, once those that are over are out.
+    pub(super) fn take_all(&mut self) -> VecDeque<Posted> {
+        (self.last, self.let_go) = (None, 0);
+        core::mem::take(&mut self.log)
+    }
+
+    /// How many calls of the log are over, counted from the first.
+    fn over(&self) -> usize {
+        let Some(table) = self.under_way() else { return self.log.len() };
+        // Those under way are all on one communicator, and the last of the log.
+        let over = table.ring.over();
+        let open = |call: &&Posted| call.comm == table.comm && call.number >= over;
+        let open = self.log.iter().rev().take_while(open).count();
+        self.log.len().saturating_sub(open)
     }
 }
 
@@ -116,9 +137,13 @@ impl Desks {
 
     /// A rank's desk; `None` for a rank that is not in the world.
     pub(crate) fn lock(&self, rank: WorldRank) -> Option<MutexGuard<'_, Desk>> {
-        let place = self.0.get(place(rank.index()))?;
+        self.at(place(rank.index()))
+    }
+
+    /// The desk of the rank with that number.
+    pub(crate) fn at(&self, rank: usize) -> Option<MutexGuard<'_, Desk>> {
         // Nothing panics under it; what is in it is whole in any case.
-        Some(place.desk.lock().unwrap_or_else(PoisonError::into_inner))
+        Some(self.0.get(rank)?.desk.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(crate) fn sleeps(&self, rank: WorldRank) -> bool {

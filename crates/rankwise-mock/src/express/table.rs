@@ -1,16 +1,13 @@
 //! A communicator, as the short way sees it.
 
-use core::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rankwise_model::Layout;
-use rankwise_program::{CommId, Entry, Signature, Site, Tag};
+use rankwise_program::{CommId, Signature, Tag};
 use rankwise_topology::{Group, WorldRank};
 
 use super::ring::Ring;
 use crate::engine::{Job, Seat};
-use crate::instance::Taken;
 use crate::lane::Progress;
 
 /// Where the ranks of one communicator meet, while they need nothing but each other.
@@ -18,25 +15,28 @@ pub(crate) struct Table {
     pub(crate) comm: CommId,
     /// Its members in the order in which their desks are locked, and their seats.
     pub(super) members: Box<[(WorldRank, usize)]>,
-    pub(super) ring: Ring<Posted>,
+    pub(super) ring: Ring<Called>,
     /// By seat: the number of its next call. Guarded by the desk of its rank while the
     /// table is open, by the hub's lock while it is not.
     next: Box<[Number]>,
     open: AtomicBool,
+    /// A call here contradicts itself: neither it nor any after it is carried out here.
+    at_odds: AtomicBool,
     /// Never to be opened again.
     shut: AtomicBool,
-    /// For whoever carries a call out: what it needs room for.
-    bench: Mutex<Bench>,
+    /// By seat, for whoever carries a call out: what it needs room for. Each has its own,
+    /// so that it stays in the cache of its core.
+    benches: Box<[Mutex<Bench>]>,
 }
 
-/// One rank's call.
-pub(super) struct Posted {
+/// One rank's call, as the last to come sees it. What only its own rank needs to know
+/// of it is at the [desk](super::desk).
+pub(super) struct Called {
     pub(super) signature: Signature,
     pub(super) tag: Option<Tag>,
-    pub(super) site: &'static Location<'static>,
-    pub(super) layout: Layout,
-    pub(super) taken: Taken,
+    pub(super) seat: Seat,
     pub(super) progress: Arc<Progress>,
+    pub(super) ticket: u64,
 }
 
 /// Room for the parts of one call, kept from one to the next.
@@ -45,7 +45,6 @@ pub(super) struct Bench {
     pub(super) seats: Vec<Seat>,
     /// The last job, to be the next one if that is of the same kind.
     pub(super) job: Option<Arc<Job>>,
-    pub(super) over: Vec<(Arc<Progress>, u64)>,
 }
 
 #[repr(align(64))]
@@ -73,8 +72,9 @@ impl Table {
             ring: Ring::new(Self::CALLS, ranks),
             next: (0..ranks).map(|_| Number::default()).collect(),
             open: AtomicBool::new(true),
+            at_odds: AtomicBool::new(false),
             shut: AtomicBool::new(false),
-            bench: Mutex::default(),
+            benches: (0..ranks).map(|_| Mutex::default()).collect(),
         }))
     }
 
@@ -96,6 +96,15 @@ impl Table {
         }
     }
 
+    /// Whether a call here contradicts itself.
+    pub(super) fn is_at_odds(&self) -> bool {
+        self.at_odds.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_at_odds(&self) {
+        self.at_odds.store(true, Ordering::Release);
+    }
+
     /// No calls are made here for now. With the desks of all members locked.
     pub(super) fn close(&self) {
         self.open.store(false, Ordering::Relaxed);
@@ -113,18 +122,13 @@ impl Table {
             return;
         }
         self.ring.restart(number);
+        self.at_odds.store(false, Ordering::Relaxed);
         (0..self.next.len()).for_each(|seat| self.set_next(seat, number));
         self.open.store(true, Ordering::Release);
     }
 
-    pub(super) fn bench(&self) -> MutexGuard<'_, Bench> {
-        self.bench.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Posted {
-    pub(super) fn entry(&self) -> Entry {
-        let (signature, site) = (self.signature, Site::Code(self.site));
-        Entry { comm: self.taken.comm, signature, site, tag: self.tag.clone() }
+    /// The bench of a seat.
+    pub(super) fn bench(&self, seat: usize) -> Option<MutexGuard<'_, Bench>> {
+        Some(self.benches.get(seat)?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
