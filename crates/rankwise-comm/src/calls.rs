@@ -275,6 +275,7 @@ fn one<'env, T: Kind, C: Calls<'env> + ?Sized>(
     )?)
 }
 
+#[inline]
 fn asked(
     operation: Operation,
     op: Option<ReduceOp>,

@@ -124,6 +124,7 @@ impl Capabilities {
     }
 
     /// Whether it does this operation, with this reduction if it combines, for this type.
+    #[inline]
     pub fn supports(
         &self,
         operation: OperationKind,

@@ -338,10 +338,12 @@ impl<'a, M: Memory> CheckedCall<'a, M> {
 }
 
 /// The verb of a collective; `None` for a message.
+#[inline]
 pub(crate) fn collective(operation: rankwise_model::Operation) -> Option<Verb> {
     Collective::new(operation).map(Verb::Collective)
 }
 
+#[inline]
 fn row_of(caller: Caller<'_>, asked: Asked) -> Result<Row, Error> {
     let operation = asked.verb.operation(caller.rank).ok_or_else(|| missing_sides(asked))?;
     Ok(operation.kind().row())
@@ -349,6 +351,7 @@ fn row_of(caller: Caller<'_>, asked: Asked) -> Result<Row, Error> {
 
 /// Which sides this rank has in this call: input, output. A rank that sends to itself
 /// has both in the message, but one in each of its two calls.
+#[inline]
 fn sides(verb: Verb, at: &RankLayout) -> (bool, bool) {
     match verb {
         Verb::Send { .. } => (true, false),
@@ -357,6 +360,7 @@ fn sides(verb: Verb, at: &RankLayout) -> (bool, bool) {
     }
 }
 
+#[inline]
 fn layout_of(caller: Caller<'_>, asked: Asked, count: u64) -> Result<RankLayout, Error> {
     let Asked { verb, site, .. } = asked;
     let operation = verb.operation(caller.rank).ok_or_else(|| missing_sides(asked))?;
@@ -369,6 +373,7 @@ fn layout_of(caller: Caller<'_>, asked: Asked, count: u64) -> Result<RankLayout,
 }
 
 /// The count argument that a side of this length means.
+#[inline]
 fn count_of(
     caller: Caller<'_>,
     asked: Asked,

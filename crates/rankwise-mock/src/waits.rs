@@ -161,7 +161,9 @@ impl Hub {
             if awaited.is_over() {
                 return true;
             }
-            hint::spin_loop();
+            if !self.help() {
+                hint::spin_loop();
+            }
         }
         let start = Instant::now();
         while start.elapsed() < Self::YIELDING {

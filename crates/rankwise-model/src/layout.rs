@@ -90,6 +90,7 @@ impl Layout {
     /// assert!(matches!(too_long, Err(LayoutError::Overflow { .. })));
     /// # Ok::<(), LayoutError>(())
     /// ```
+    #[inline]
     pub fn new(operation: Operation, ranks: GroupSize, count: u64) -> Result<Self, LayoutError> {
         if let Some(rank) = operation.named_ranks().find(|rank| !ranks.contains(*rank)) {
             return Err(LayoutError::NotInGroup { operation, found: NotInGroup { rank, ranks } });
@@ -122,6 +123,7 @@ impl Layout {
     }
 
     /// The layout as one rank sees it.
+    #[inline]
     pub const fn at(&self, rank: Rank) -> Result<RankLayout, NotInGroup> {
         if self.ranks.contains(rank) {
             Ok(RankLayout { layout: *self, rank })
@@ -137,15 +139,18 @@ impl Layout {
     }
 
     /// `blocks · count`; [`new`](Self::new) proved that `ranks · count` fits where it is used.
+    #[inline]
     fn blocks(&self, blocks: u32) -> u64 {
         self.count.saturating_mul(u64::from(blocks))
     }
 
+    #[inline]
     fn block_of(&self, rank: Rank) -> Range<u64> {
         let start = self.blocks(rank.index());
         start..start.saturating_add(self.count)
     }
 
+    #[inline]
     fn extent(&self, extent: Extent) -> u64 {
         match extent {
             Extent::Count => self.count,
@@ -205,21 +210,25 @@ impl RankLayout {
     }
 
     /// Whether this rank's input is read.
+    #[inline]
     pub fn has_input(&self) -> bool {
         self.layout.operation.is_holder(self.row().input_on, self.rank)
     }
 
     /// Whether this rank is promised an output.
+    #[inline]
     pub fn has_output(&self) -> bool {
         self.layout.operation.is_holder(self.row().output_on, self.rank)
     }
 
     /// The length of this rank's input; 0 where its input is not read.
+    #[inline]
     pub fn input_len(&self) -> u64 {
         if self.has_input() { self.layout.extent(self.row().input) } else { 0 }
     }
 
     /// The length of this rank's output; 0 where no output is promised.
+    #[inline]
     pub fn output_len(&self) -> u64 {
         if self.has_output() { self.layout.extent(self.row().output) } else { 0 }
     }
@@ -294,6 +303,7 @@ impl RankLayout {
     ///
     /// On a rank with one side only (a non-root rank of a rooted call) nothing is
     /// in place, and `None` is returned too.
+    #[inline]
     pub fn in_place(&self) -> Option<InPlace> {
         if !(self.has_input() && self.has_output()) {
             return None;
@@ -309,6 +319,7 @@ impl RankLayout {
         Some(InPlace { buffer_len: input_len.max(output_len), input, output })
     }
 
+    #[inline]
     fn row(&self) -> crate::operation::Row {
         self.layout.operation.kind().row()
     }

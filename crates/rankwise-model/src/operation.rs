@@ -217,6 +217,7 @@ impl OperationKind {
     ];
 
     /// **The definition.** No other place states what an operation does.
+    #[inline]
     pub const fn row(self) -> Row {
         use Extent::{Count, CountPerRank};
         use Holders::{Everyone, Receiver, Root, Sender};
@@ -314,6 +315,7 @@ impl OperationKind {
 
 impl Operation {
     /// The row of the table that this operation is in.
+    #[inline]
     pub const fn kind(self) -> OperationKind {
         match self {
             Self::AllReduce { .. } => OperationKind::AllReduce,
