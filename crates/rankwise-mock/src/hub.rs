@@ -582,6 +582,10 @@ impl State {
                         continue;
                     }
                     let Some(instance) = self.instances.remove(&id) else { continue };
+                    // A rank that has not called yet must not wait for those that lost theirs.
+                    if let Some(report) = error.report() {
+                        self.matcher.abandon(id, report);
+                    }
                     let seats = instance.seats.into_iter().flatten();
                     failing.extend(seats.map(|seat| Failing::Lane(seat.lane, seat.ticket)));
                 }

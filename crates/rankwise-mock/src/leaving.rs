@@ -161,7 +161,10 @@ impl State {
             for item in dropped {
                 if let Act::Calls { instances, reached, .. } = &item.act {
                     for id in instances {
-                        self.free_seat(*id, rank, (at, item.ticket), *reached, how);
+                        let comm = self.free_seat(*id, rank, (at, item.ticket), *reached);
+                        if let Some(comm) = comm {
+                            self.give_up(comm, rank, how, changes);
+                        }
                     }
                 }
                 changes.garbage.push(item);
@@ -172,28 +175,34 @@ impl State {
         }
     }
 
-    /// Takes a call back out of an instance that is not being done.
+    /// A rank has lost one of its calls: it can make no other on that communicator.
+    fn give_up(&mut self, comm: CommId, rank: WorldRank, how: Ending, changes: &mut Changes) {
+        self.shut(comm, changes);
+        self.matcher.leave(comm, rank, how);
+        let words = || "given up: a call on it was lost with its stream".to_owned();
+        self.left.entry((comm, rank)).or_insert_with(words);
+    }
+
+    /// Takes a call back out of an instance that is not being done. The communicator, if
+    /// there was one to take.
     fn free_seat(
         &mut self,
         id: InstanceId,
         rank: WorldRank,
         (at, ticket): (usize, u64),
         reached: bool,
-        how: Ending,
-    ) {
-        let Some(instance) = self.instances.get_mut(&id).filter(|found| !found.running) else {
-            return;
-        };
+    ) -> Option<CommId> {
+        let instance = self.instances.get_mut(&id).filter(|found| !found.running)?;
         let own = instance.seats.iter_mut().find(|seat| {
             seat.as_ref().is_some_and(|seat| (seat.lane, seat.ticket) == (at, ticket))
         });
-        let Some(seat) = own.and_then(Option::take) else { return };
+        let seat = own.and_then(Option::take)?;
         instance.agreed = false;
         if reached {
             instance.reached = instance.reached.saturating_sub(1);
         }
         self.matcher.withdraw(id, rank);
-        self.matcher.leave(seat.comm, rank, how);
+        Some(seat.comm)
     }
 
     /// What every rank is doing, a line each.

@@ -226,3 +226,63 @@ fn closing_waits_for_what_has_been_enqueued() {
     });
     assert_eq!(ended, [Ok(()), Ok(())]);
 }
+
+/// What stands in a group with a call that will never be made is lost with it, also for a
+/// peer that comes later.
+#[test]
+fn a_call_beside_a_failed_one_fails_for_whoever_comes_later() {
+    let ended = in_time(|| {
+        let comms = World::of(3).communicators();
+        let splits: Vec<_> = comms
+            .iter()
+            .map(|comm| comm.split((comm.rank().index() > 0).then_some(0), 0))
+            .collect::<Result<_, _>>()?;
+        let mut pairs = splits.into_iter().map(Pending::wait).collect::<Result<Vec<_>, _>>()?;
+        let [zero, one, _] = &comms[..] else { panic!("there are three") };
+        let at = |rank| zero.ranks().rank(rank).expect("below three");
+        let pair = pairs[1].take().expect("a colour");
+        let (mut x, mut y) = (one.buffer::<i32>(1)?, zero.buffer::<i32>(1)?);
+        // Of the pair nobody sends; beside it, in the same group, rank 0 is sent something.
+        let z = one.buffer::<i32>(1)?;
+        one.group(|group| {
+            group.on(&pair, one.stream()).recv(at(1), &mut x)?;
+            group.send(at(0), &z)
+        })?;
+        drop(pairs.pop());
+        let first = one.stream().fence()?.wait().expect_err("the pair's other rank is gone");
+        drop(pair);
+        zero.recv(at(1), &mut y)?;
+        let second = zero.stream().fence()?.wait().expect_err("rank 1 has lost its call");
+        Ok::<_, Error>((first, second))
+    });
+    let (first, second) = ended.expect("nothing else fails");
+    assert_eq!(first, second);
+}
+
+/// The same when the rank has ended meanwhile.
+#[test]
+fn a_call_that_was_lost_with_its_rank_fails_for_whoever_comes_later() {
+    let ended = in_time(|| {
+        World::of(3).run(|comm| {
+            let own = comm.rank().index();
+            let at = |rank| comm.ranks().rank(rank).expect("below three");
+            let pair = comm.split((own > 0).then_some(0), 0)?.wait()?;
+            let mut x = comm.buffer::<i32>(1)?;
+            match own {
+                2 => Ok(()),
+                1 => {
+                    let pair = pair.expect("a colour");
+                    pair.on(comm.stream()).recv(at(1), &mut x)?;
+                    comm.send(at(0), &x)?;
+                    comm.stream().fence()?.wait()
+                }
+                _ => {
+                    std::thread::sleep(Duration::from_millis(20));
+                    comm.recv(at(1), &mut x)?;
+                    comm.stream().fence()?.wait()
+                }
+            }
+        })
+    });
+    assert!(ended[0].is_err() && ended[0] == ended[1], "{ended:#?}");
+}

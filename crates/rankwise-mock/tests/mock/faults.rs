@@ -120,6 +120,35 @@ fn a_late_error_is_the_devices_and_comes_after_its_call() {
     assert!(peers[0].contains("rank 1 returned"), "{}", peers[0]);
 }
 
+/// The call behind the error is lost; on another stream the rank is told that it has left.
+#[test]
+fn a_rank_that_lost_a_call_calls_nothing_more_there() {
+    let faults = Faults::none().at(0, "world", 0, Fault::LateError("its memory is broken".into()));
+    let ended = in_time(move || {
+        World::of(2).with_faults(faults).run(|comm| {
+            let (mut x, mut y) = (comm.buffer::<i32>(1)?, comm.buffer::<i32>(1)?);
+            let other = comm.new_stream()?;
+            if comm.rank().index() == 1 {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            // Both are enqueued before the peer comes, and the device fails between them.
+            comm.all_reduce_in_place(Reduction::Sum, &mut x)?;
+            let second = comm.all_reduce_in_place(Reduction::Sum, &mut x);
+            if comm.rank().index() == 0 {
+                assert_eq!(second, Ok(()));
+                let failed = comm.stream().fence()?.wait().map_err(|error| error.kind());
+                assert_eq!(failed, Err(ErrorKind::Device));
+            }
+            comm.on(&other).all_reduce_in_place(Reduction::Sum, &mut y)?;
+            comm.stream().fence()?.wait()
+        })
+    });
+    let own = ended[0].clone().expect_err("it has left").to_string();
+    assert!(own.contains("a call on it was lost with its stream"), "{own}");
+    let peer = ended[1].clone().expect_err("it waits for nobody").to_string();
+    assert!(peer.contains("rank 0 was killed"), "{peer}");
+}
+
 #[test]
 fn an_allocation_is_refused_once() {
     let ended = in_time(|| {

@@ -97,6 +97,18 @@ impl Matcher {
         }
     }
 
+    /// Says that an instance will never be over, for a reason that has been published: a
+    /// driver has dropped one of its calls together with what stood beside or before it.
+    /// Whoever waits for it, now or later, is told the same.
+    pub fn abandon(&mut self, instance: InstanceId, report: &Arc<Report>) {
+        if let Some(found) = self.instances.get_mut(instance)
+            && !matches!(found.standing, Standing::Failed(_))
+        {
+            found.standing = Standing::Failed(report.clone());
+            self.suspect = true;
+        }
+    }
+
     /// The number of the next collective of a communicator; `None` while one is open.
     ///
     /// Then every member has called as many, and a driver that matches by itself may go on
