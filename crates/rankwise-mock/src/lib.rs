@@ -85,3 +85,8 @@ pub use memory::HostMemory;
 pub use recording::{Recorder, Recording};
 pub use stream::Stream;
 pub use world::{Panicked, World};
+
+/// The guide's examples, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/mock.md")]
+struct Guide;
