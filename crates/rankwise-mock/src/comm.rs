@@ -156,10 +156,12 @@ impl Communicator for Comm {
         })?;
         let (mut state, mut changes) = (self.hub.lock(), Changes::default());
         state.stir(self.world_rank);
-        state
-            .check_open(self.id, self.world_rank, self.rank, &self.name)
-            .map_err(|error| state.told(self.world_rank, error))?;
         state.show(self.world_rank, &mut changes);
+        if let Err(error) = state.check_open(self.id, self.world_rank, self.rank, &self.name) {
+            let error = state.told(self.world_rank, error);
+            self.hub.settle(state, changes);
+            return Err(error);
+        }
         state.close(self.id, &mut changes);
         let signature = Signature::split(color, key);
         let entry = Entry { comm: self.id, signature, site: Site::Code(site), tag: None };

@@ -70,15 +70,15 @@ impl Hub {
             return Ok(Way::Long);
         }
         let Some(mut desk) = self.desks.lock(rank) else { return Ok(Way::Long) };
-        let (progress, number) = (stream.progress(), table.next(seat));
+        let progress = stream.progress();
         let elsewhere =
             |table: &Arc<Table>| desk.under_way().is_some_and(|at| !Arc::ptr_eq(at, table));
-        if !table.is_open()
-            || self.desks.sleeps(rank)
-            || !progress.is_plain()
-            || !table.ring.has_room(number)
-            || elsewhere(table)
-        {
+        if !table.is_open() || self.desks.sleeps(rank) || !progress.is_plain() || elsewhere(table) {
+            return Ok(Way::Long);
+        }
+        // Only now: a table may open at any moment, and has new numbers then.
+        let number = table.next(seat);
+        if !table.ring.has_room(number) {
             return Ok(Way::Long);
         }
         let ticket = progress.next();

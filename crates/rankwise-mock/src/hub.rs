@@ -66,7 +66,8 @@ pub(crate) struct State {
     pub(crate) matcher: Matcher,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) desks: Arc<Desks>,
-    /// Of every communicator that is small enough, where its ranks meet the short way.
+    /// Where the ranks of a communicator meet the short way: of every one that is small
+    /// enough, until a rank leaves it or it fails.
     pub(crate) tables: HashMap<CommId, Arc<Table>>,
     pub(crate) lanes: Vec<Lane>,
     pub(crate) instances: HashMap<InstanceId, Instance>,
@@ -75,6 +76,8 @@ pub(crate) struct State {
     pub(crate) failed: HashMap<CommId, Error>,
     /// Communicators that a rank has left.
     pub(crate) left: HashMap<(CommId, WorldRank), String>,
+    /// Communicators that a rank has left because a stream of its own failed, and how.
+    pub(crate) lost: HashMap<(CommId, WorldRank), Error>,
     /// Ranks whose program is over, and how.
     pub(crate) ended: HashMap<WorldRank, String>,
     /// What each rank waits for.
@@ -122,6 +125,7 @@ impl Hub {
             splits: HashMap::new(),
             failed: HashMap::new(),
             left: HashMap::new(),
+            lost: HashMap::new(),
             ended: HashMap::new(),
             waits: world.ranks().map(|_| Waits::new(drivers)).collect(),
         };

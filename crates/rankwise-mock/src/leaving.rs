@@ -163,7 +163,10 @@ impl State {
                     for id in instances {
                         let comm = self.free_seat(*id, rank, (at, item.ticket), *reached);
                         if let Some(comm) = comm {
-                            self.give_up(comm, rank, how, changes);
+                            // Before it leaves: what it has called there, it has called.
+                            self.shut(comm, changes);
+                            self.matcher.leave(comm, rank, how);
+                            self.lost.entry((comm, rank)).or_insert_with(|| error.clone());
                         }
                     }
                 }
@@ -173,14 +176,6 @@ impl State {
                 withdrawn.extend(self.first_item(follower).map(|ticket| (follower, ticket)));
             }
         }
-    }
-
-    /// A rank has lost one of its calls: it can make no other on that communicator.
-    fn give_up(&mut self, comm: CommId, rank: WorldRank, how: Ending, changes: &mut Changes) {
-        self.shut(comm, changes);
-        self.matcher.leave(comm, rank, how);
-        let words = || "given up: a call on it was lost with its stream".to_owned();
-        self.left.entry((comm, rank)).or_insert_with(words);
     }
 
     /// Takes a call back out of an instance that is not being done. The communicator, if

@@ -56,11 +56,13 @@ impl Place {
 
     /// Wakes `waker` when the item is over. For a lane that follows: no host waits.
     pub(crate) fn follow(&self, ticket: u64, waker: &Waker) -> Poll<Result<(), Error>> {
+        // Nobody would be woken by an item to come that goes the short way.
+        self.check(ticket)?;
         let (item, waker) = (self.item(ticket), waker.clone());
         let (mut state, mut changes) = (self.hub.lock(), Changes::default());
         state.show(self.rank, &mut changes);
         if item.is_over() {
-            let outcome = item.outcome(&mut state);
+            let outcome = item.outcome(&mut state, &mut changes);
             self.hub.settle(state, changes);
             return Poll::Ready(outcome);
         }
@@ -133,9 +135,10 @@ impl Awaited for Item<'_> {
         state.lanes.get(self.place.lane)?.point_upto(self.ticket).map(Wait::Point)
     }
 
-    fn outcome(&self, state: &mut State) -> Result<(), Error> {
+    fn outcome(&self, state: &mut State, changes: &mut Changes) -> Result<(), Error> {
         let failure = |lane: &crate::lane::Lane| lane.failure_of(self.ticket).cloned();
         if let Some(error) = state.lanes.get(self.place.lane).and_then(failure) {
+            state.show(self.place.rank, changes);
             return Err(state.told(self.place.rank, error));
         }
         self.place.progress.learn(self.ticket);

@@ -225,8 +225,11 @@ impl Awaited for SplitWait {
         state.splits.contains_key(&self.instance).then_some(Wait::Instance(self.instance))
     }
 
-    fn outcome(&self, state: &mut State) -> Result<(), Error> {
+    fn outcome(&self, state: &mut State, changes: &mut Changes) -> Result<(), Error> {
         let outcome = self.slot.outcome().map_or(Ok(()), |given| given.map(|_| ()));
-        outcome.map_err(|error| state.told(self.rank, error))
+        outcome.map_err(|error| {
+            state.show(self.rank, changes);
+            state.told(self.rank, error)
+        })
     }
 }

@@ -170,7 +170,8 @@ impl State {
             let (communicator, how) = (name.to_owned(), how.clone());
             return Err(Fault::Closed { rank: own, communicator, how }.into());
         }
-        self.failed.get(&comm).map_or(Ok(()), |error| Err(error.clone()))
+        let failed = self.lost.get(&(comm, rank)).or_else(|| self.failed.get(&comm));
+        failed.map_or(Ok(()), |error| Err(error.clone()))
     }
 
     /// Whatever could refuse a unit, before anything is enqueued. Calls of one submission

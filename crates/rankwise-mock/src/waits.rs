@@ -41,8 +41,9 @@ pub(crate) trait Awaited {
     /// What the matcher calls it; `None` if no peer is needed for it.
     fn wait(&self, state: &State) -> Option<Wait>;
 
-    /// How it ended. Only asked when it is over.
-    fn outcome(&self, state: &mut State) -> Result<(), Error>;
+    /// How it ended. Only asked when it is over. Whoever is told of a failure has told of its
+    /// calls before: reports show those that it made up to then.
+    fn outcome(&self, state: &mut State, changes: &mut Changes) -> Result<(), Error>;
 }
 
 /// What tells one awaited thing from another: an item of a lane, or a split.
@@ -152,7 +153,10 @@ impl Hub {
         } else if awaited.pass() {
             return Ok(());
         }
-        awaited.outcome(&mut self.lock())
+        let (mut state, mut changes) = (self.lock(), Changes::default());
+        let outcome = awaited.outcome(&mut state, &mut changes);
+        self.settle(state, changes);
+        outcome
     }
 
     /// Waits without sleeping, and helps meanwhile. Whether it is over.
@@ -243,7 +247,10 @@ impl Hub {
             return Poll::Pending;
         }
         state.wake_up(rank, key);
-        Poll::Ready(awaited.outcome(&mut state))
+        let mut changes = Changes::default();
+        let outcome = awaited.outcome(&mut state, &mut changes);
+        self.settle(state, changes);
+        Poll::Ready(outcome)
     }
 
     /// A task no longer waits for it.

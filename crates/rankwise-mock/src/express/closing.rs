@@ -49,12 +49,10 @@ impl State {
         }
     }
 
-    /// Closes it for good.
+    /// Closes it for good: it is forgotten, and its seats are memory.
     pub(crate) fn shut(&mut self, comm: CommId, changes: &mut Changes) {
         self.close(comm, changes);
-        if let Some(table) = self.tables.get(&comm) {
-            table.shut();
-        }
+        self.tables.remove(&comm);
     }
 
     /// Closes for good every table at which the rank has a seat.
@@ -122,6 +120,26 @@ impl State {
         let item = Item { rank, lane, ticket, entries, calls, poison: Vec::new() };
         if let Err(error) = self.take(item, changes) {
             changes.broken.push((lane, ticket, error));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rankwise_comm::Communicator as _;
+
+    use crate::world::World;
+
+    #[test]
+    fn a_communicator_that_is_gone_has_no_table() {
+        let comms = World::of(2).communicators();
+        let tables = || comms[0].hub().lock().tables.len();
+        for _ in 0..3 {
+            let splits: Vec<_> = comms.iter().map(|comm| comm.split(Some(0), 0).unwrap()).collect();
+            let joined: Vec<_> = splits.into_iter().map(|split| split.wait().unwrap()).collect();
+            assert_eq!(tables(), 2);
+            drop(joined);
+            assert_eq!(tables(), 1);
         }
     }
 }

@@ -22,8 +22,6 @@ pub(crate) struct Table {
     open: AtomicBool,
     /// A call here contradicts itself: neither it nor any after it is carried out here.
     at_odds: AtomicBool,
-    /// Never to be opened again.
-    shut: AtomicBool,
     /// By seat, for whoever carries a call out: what it needs room for. Each has its own,
     /// so that it stays in the cache of its core.
     benches: Box<[Mutex<Bench>]>,
@@ -73,7 +71,6 @@ impl Table {
             next: (0..ranks).map(|_| Number::default()).collect(),
             open: AtomicBool::new(true),
             at_odds: AtomicBool::new(false),
-            shut: AtomicBool::new(false),
             benches: (0..ranks).map(|_| Mutex::default()).collect(),
         }))
     }
@@ -110,15 +107,10 @@ impl Table {
         self.open.store(false, Ordering::Relaxed);
     }
 
-    /// No calls are made here ever again.
-    pub(super) fn shut(&self) {
-        self.shut.store(true, Ordering::Relaxed);
-    }
-
     /// Calls are made here again, from that number on. Under the hub's lock, when no call
     /// is under way.
     pub(super) fn reopen(&self, number: u64) {
-        if self.is_open() || self.shut.load(Ordering::Relaxed) {
+        if self.is_open() {
             return;
         }
         self.ring.restart(number);

@@ -1,5 +1,6 @@
 //! Rank programs on the mock.
 
+mod attack;
 mod blame;
 mod calls;
 mod faults;

@@ -1,0 +1,179 @@
+//! The short way beside others: another thread of the rank, another stream of it that fails,
+//! another communicator, another world.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rankwise_comm::Fence;
+use rankwise_comm::prelude::*;
+use rankwise_mock::{Comm, Fault, Faults, World};
+
+use crate::watchdog::in_time;
+
+/// A fence of a ticket that its stream has not had is refused, of whichever world it is.
+#[test]
+fn a_forged_fence_of_another_world_is_refused() {
+    in_time(|| {
+        let one = World::of(1).communicators().remove(0);
+        let other = World::of(1).communicators().remove(0);
+        let mut x = one.buffer::<i32>(1).expect("room");
+        let fence = one.stream().fence().expect("a fence");
+        let forged = Fence::new(fence.completion().clone(), 1);
+        other.stream().wait_for(&forged).expect("asked later");
+        let end = other.stream().fence();
+        one.all_reduce_in_place(Reduction::Sum, &mut x).expect("alone");
+        let ended = end.and_then(|end| end.wait());
+        assert!(ended.is_err(), "{ended:?}");
+    });
+}
+
+/// What a rank had called the short way when it was told of a failure, a report shows. In a
+/// strict world every call goes the long way.
+#[test]
+fn where_a_rank_was_told_does_not_depend_on_the_way_of_its_calls() {
+    let program = |comm: &Comm| {
+        let rank = comm.rank().index();
+        let pair = comm.split(Some(rank / 2), 0)?.wait()?.expect("a colour");
+        let stream = comm.new_stream()?;
+        let mut x = comm.buffer::<i32>(1 + usize::from(rank == 1))?;
+        let mut y = comm.buffer::<f32>(1)?;
+        if rank < 2 {
+            pair.all_reduce_in_place(Reduction::Sum, &mut x)?; // of two sizes
+        }
+        std::thread::sleep(Duration::from_millis(20));
+        for _ in 0..5 {
+            comm.on(&stream).all_reduce_in_place(Reduction::Sum, &mut y)?;
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        if rank < 2 {
+            pair.stream().fence()?.wait().expect_err("the sizes");
+        }
+        let two = comm.ranks().rank(2).expect("in the group");
+        match rank {
+            1 => comm.on(&stream).recv(two, &mut y)?,
+            2 => comm.on(&stream).all_reduce_in_place(Reduction::Max, &mut y)?,
+            _ => comm.on(&stream).all_reduce_in_place(Reduction::Sum, &mut y)?,
+        }
+        stream.fence()?.wait()
+    };
+    let text = move |world: World| {
+        let ended = in_time(move || world.run(program));
+        ended[2].clone().expect_err("a report").to_string()
+    };
+    assert_eq!(text(World::of(3)), text(World::of(3).strict()));
+}
+
+/// A device that fails takes its rank from the communicator, whichever stream it was.
+#[test]
+fn a_rank_whose_stream_has_failed_calls_on_another() {
+    in_time(|| {
+        let faults = Faults::none().at(0, "world", 0, Fault::LateError("broken".into()));
+        let comms = World::of(2).with_faults(faults).communicators();
+        let mut x: Vec<_> = comms.iter().map(|comm| comm.buffer::<i32>(1).expect("room")).collect();
+        let mut y = comms[0].buffer::<i32>(1).expect("room");
+        let other = comms[0].new_stream().expect("a stream");
+        comms[0].all_reduce_in_place(Reduction::Sum, &mut x[0]).expect("enqueued");
+        comms[0].all_reduce_in_place(Reduction::Sum, &mut x[0]).expect("enqueued");
+        comms[1].all_reduce_in_place(Reduction::Sum, &mut x[1]).expect("enqueued");
+        let told = comms[0].on(&other).all_reduce_in_place(Reduction::Sum, &mut y);
+        let told = told.and_then(|()| other.fence()?.wait());
+        assert!(told.as_ref().is_err_and(|told| told.kind() != ErrorKind::Internal), "{told:?}");
+    });
+}
+
+/// The same, where what it has to take back is a message: the table is open all the while.
+#[test]
+fn a_rank_that_takes_a_message_back_calls_no_collective() {
+    for _ in 0..100 {
+        in_time(|| {
+            let faults = Faults::none().at(0, "world", 0, Fault::LateError("broken".into()));
+            let comms = World::of(2).with_faults(faults).communicators();
+            let mut x: Vec<_> =
+                comms.iter().map(|comm| comm.buffer::<i32>(1).expect("room")).collect();
+            let mut y = comms[0].buffer::<i32>(1).expect("room");
+            let other = comms[0].new_stream().expect("a stream");
+            let [zero, one] = [0, 1].map(|rank| comms[0].ranks().rank(rank).expect("in the group"));
+            comms[0].send(one, &x[0]).expect("enqueued");
+            comms[0].send(one, &x[0]).expect("enqueued");
+            comms[1].recv(zero, &mut x[1]).expect("enqueued");
+            let told = comms[0].on(&other).all_reduce_in_place(Reduction::Sum, &mut y);
+            let told = told.and_then(|()| other.fence()?.wait_within(Duration::from_millis(5)));
+            let device = |told: &Error| told.kind() == ErrorKind::Device;
+            assert!(told.as_ref().is_err_and(device), "{told:?}");
+        });
+    }
+}
+
+fn sum(comm: &Comm, x: &mut Buffer<f32, rankwise_mock::HostMemory>) -> Result<(), Error> {
+    comm.all_reduce_in_place(Reduction::Sum, x)
+}
+
+/// A table that is closed and opened again at odd moments, in the middle of calls: no call
+/// has the number of one before it.
+#[test]
+fn a_table_may_open_at_any_moment() {
+    in_time(|| {
+        let comms = World::of(3).many_drivers().communicators();
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let status = scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    let _ = comms[0].world_status();
+                    std::thread::sleep(Duration::from_micros(300));
+                }
+            });
+            let workers: Vec<_> = comms
+                .iter()
+                .flat_map(|comm| {
+                    let over = &over;
+                    [
+                        scope.spawn(move || {
+                            let mut x = comm.buffer::<f32>(4).unwrap();
+                            for step in 0..3000_u32 {
+                                if step % 7 == comm.rank().index() {
+                                    std::thread::sleep(Duration::from_micros(
+                                        u64::from(step % 5) * 60,
+                                    ));
+                                }
+                                sum(comm, &mut x).unwrap();
+                                match step % 4 {
+                                    0 => {
+                                        comm.stream().fence().unwrap().wait().unwrap();
+                                    }
+                                    1 => {
+                                        let _ = comm.stream().read(&x).unwrap();
+                                    }
+                                    2 => {
+                                        comm.stream().write(&mut x, &[1.0; 4]).unwrap();
+                                    }
+                                    _ => {}
+                                }
+                            }
+                            comm.stream().fence().unwrap().wait().unwrap();
+                        }),
+                        scope.spawn(move || {
+                            let stream = comm.new_stream().unwrap();
+                            let mut x = comm.buffer::<f32>(4).unwrap();
+                            while !over.load(Ordering::Relaxed) {
+                                stream.write(&mut x, &[1.0; 4]).unwrap();
+                                let _ = stream.fetch(&x).unwrap().wait().unwrap();
+                                let fence = comm.stream().fence().unwrap();
+                                let _ = fence.wait_within(Duration::from_micros(50));
+                                std::thread::yield_now();
+                            }
+                        }),
+                    ]
+                })
+                .collect();
+            for (at, worker) in workers.into_iter().enumerate() {
+                if at % 2 == 0 {
+                    worker.join().unwrap();
+                }
+                if at == 4 {
+                    over.store(true, Ordering::Relaxed);
+                }
+            }
+            status.join().unwrap();
+        });
+    });
+}
