@@ -15,4 +15,4 @@ mod sizes;
 
 pub(crate) use communicators::Communicators;
 pub(crate) use lower::lower;
-pub(crate) use sizes::{Moved, Reductions, Sizes};
+pub(crate) use sizes::{Moved, Numbered, OfRank, Sizes};

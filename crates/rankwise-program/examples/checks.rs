@@ -66,6 +66,7 @@ fn mesh(ranks: u32, calls: u32) -> Program {
     }
     let sum = Operation::AllReduce { reduction: Reduction::Sum };
     let sum = Collective::new(sum).expect("no message");
+    let buffers = Arc::<Buffers>::default();
     let streams: [Arc<str>; 2] = ["compute".into(), "reduce".into()];
     let steps = |rank: u32| {
         let of = |call: u32| match call % 4 {
@@ -82,7 +83,7 @@ fn mesh(ranks: u32, calls: u32) -> Program {
                 tag: None,
                 value: None,
                 creates: None,
-                buffers: Buffers::default(),
+                buffers: buffers.clone(),
             };
             let host = if call % 10 == 9 { Host::Waits } else { Host::GoesOn };
             Step::Call(planned, host)

@@ -145,8 +145,8 @@ pub struct Planned {
     pub value: Option<f64>,
     /// Of a new group, its members, ranks of `group`, in order. They must agree.
     pub creates: Option<Arc<[Rank]>>,
-    /// What it reads and writes, where that is said.
-    pub buffers: Buffers,
+    /// What it reads and writes, where that is said; shared by calls that do the same.
+    pub buffers: Arc<Buffers>,
 }
 
 /// Work of one rank that meets no other.
@@ -161,7 +161,7 @@ pub struct Local {
     /// A name for it.
     pub tag: Option<Tag>,
     /// What it reads and writes.
-    pub buffers: Buffers,
+    pub buffers: Arc<Buffers>,
 }
 
 impl Program {

@@ -20,17 +20,17 @@ use crate::vector::{Content, Gap, Vector};
 impl<'a> Machine<'a> {
     /// Carries out whatever completes, and leaves gaps where something does not.
     pub(super) fn run_programs(&mut self) -> Result<Findings, PlanError> {
-        let mut sizes = self.sizes()?;
-        let findings = check(&lower(self.plan, self.proposal, &mut sizes)?);
+        let sizes = self.sizes()?;
+        let findings = check(&lower(self.plan, self.proposal, &sizes)?);
         // Without a report everything completes, each read after its write.
         let is_clean = findings.reports.is_empty();
-        // Then nobody asks for sizes any more, and they are given up: they are large.
+        // Then nobody asks for sizes any more, and they are given up: they may be large.
         let sizes = (!is_clean).then_some(sizes);
         // Read before it is written, in an order that nothing settles: nothing is known.
-        for (buffer, ranks) in sizes.iter().flat_map(|sizes| &sizes.first) {
-            for (rank, (dtype, count, step)) in ranks {
+        for (rank, known) in ranks(self.plan.world).zip(sizes.iter().flat_map(|it| &it.ranks)) {
+            for (buffer, (dtype, count, step)) in &known.moves.first {
                 let gap = Content::Gap(Gap::NeverRan { step: *step });
-                self.memory.put(*rank, buffer, Arc::new(Vector::of(*dtype, *count, gap)));
+                self.memory.put(rank, buffer, Arc::new(Vector::of(*dtype, *count, gap)));
             }
         }
         let mut done = Done::of(self.plan, self.proposal);
@@ -54,17 +54,17 @@ impl<'a> Machine<'a> {
 
     /// What every call moves, from dry runs with terms of their own.
     fn sizes(&self) -> Result<Sizes, PlanError> {
-        let mut brought = sizes::Brought::new();
+        let (mut brought, mut communicators) = Default::default();
         loop {
             let mut terms = Terms::new();
             let memory = Memory::of_inputs(self.plan, &mut terms);
             let mut machine = Machine::new(self.plan, self.proposal, &mut terms, memory);
-            let found = sizes::sizes(&mut machine, brought)?;
+            let found = sizes::sizes(&mut machine, brought, communicators)?;
             // Each run knows the sizes of more calls than the one before.
             if !found.late {
                 return Ok(found.sizes);
             }
-            brought = found.brought;
+            (brought, communicators) = (found.brought, found.sizes.communicators);
         }
     }
 
@@ -94,9 +94,13 @@ impl<'a> Machine<'a> {
         let (group, _) = first.at.group_of(&call.over, call.over_name.as_deref(), rank)?;
         // In rank order: places are in that of the world.
         let mut own = Vec::with_capacity(members.len());
-        for member in group.members() {
-            let found = members.binary_search_by_key(member, |(rank, _)| *rank).ok();
-            own.extend(found.and_then(|found| members.get(found)).map(|(_, member)| *member));
+        for (index, member) in group.members().iter().enumerate() {
+            // Most groups are in that order too.
+            let there = members.get(index).filter(|(rank, _)| rank == member);
+            let found = there.or_else(|| {
+                members.get(members.binary_search_by_key(member, |(rank, _)| *rank).ok()?)
+            });
+            own.extend(found.map(|(_, member)| *member));
         }
         match Calls::of_members(own) {
             Some(calls) => self.collective(&calls, group),
@@ -155,7 +159,8 @@ impl<'a> Machine<'a> {
                 let step = u64::try_from(index).unwrap_or(u64::MAX);
                 let place = Place { rank, step, within: None };
                 let Some(at) = self.step_at(place, done) else { continue };
-                let moved = sizes.moved.get(&(rank, index)).map(Vec::as_slice).unwrap_or_default();
+                let known = sizes.of_rank(rank);
+                let moved = known.map(|known| known.moves.act(index)).unwrap_or_default();
                 let is_group = matches!(at.step.act, Act::Group(_));
                 // What a group could not make anew is missing anyway.
                 let parts = if is_group { self.parts(at, place, done).ok() } else { None };

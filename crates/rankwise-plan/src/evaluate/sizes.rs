@@ -3,6 +3,10 @@
 //! Each rank goes through its program as if nothing ever waited, but for sizes: of a
 //! recv, or on a rank that brings no input, the size is the other side's. Where that
 //! never becomes known, the buffer is of unknown size, and so is what is made of it.
+//!
+//! Of ranks that move the same, and depend on nobody, one is gone through: see [`alike`].
+
+mod alike;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -11,10 +15,11 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use rankwise_model::{Dtype, Layout, Rank};
-use rankwise_program::program::View;
+use rankwise_program::program::{Buffers, View};
 use rankwise_program::{Payload, Seq};
 use rankwise_topology::WorldRank;
 
+use self::alike::{Alike, shared};
 use super::collective::{count_of, layout, operation};
 use super::message::{Ends, ends};
 use super::{At, Machine};
@@ -24,12 +29,12 @@ use crate::plan::{
     Act, CollectiveStep, Direction, Elsewhere, Enqueued, GroupStep, LocalAct, LocalStep,
     MessageStep, Operand,
 };
-use crate::program::{Moved, Sizes};
+use crate::program::{Communicators, Moved, Numbered, OfRank, Sizes};
 use crate::vector::{Content, Gap, Vector};
 
 /// What is counted: the collectives of a rank on a communicator, its sends to a rank
 /// and its recvs from one.
-type Counted = (WorldRank, Arc<str>, Option<(Rank, Rank, Direction)>);
+type Counted = (WorldRank, usize, Option<(Rank, Rank, Direction)>);
 
 struct DryRun<'m, 'a> {
     machine: &'m mut Machine<'a>,
@@ -42,7 +47,7 @@ struct DryRun<'m, 'a> {
     /// What whoever brings the data moves.
     brought: Brought,
     /// What nobody had brought when everybody waited.
-    given_up: Vec<(Arc<str>, Seq)>,
+    given_up: Vec<Numbered>,
     /// The last vector that a buffer was given: most are as long as the one before.
     nothing: Option<Arc<Vector>>,
 }
@@ -50,8 +55,16 @@ struct DryRun<'m, 'a> {
 /// A call that is numbered, and may wait for its size.
 struct OpenCall<'a> {
     at: At<'a>,
-    key: (Arc<str>, Seq),
+    key: Numbered,
     moved: Option<Moved>,
+}
+
+/// A rank, its program, and which act is next.
+struct Course<'a> {
+    rank: WorldRank,
+    program: usize,
+    acts: &'a [Enqueued],
+    next: usize,
 }
 
 /// Whether a rank may wait for the size of another's.
@@ -61,15 +74,8 @@ enum Patience {
     GoesOn,
 }
 
-/// Whether an act has been gone through.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Gone {
-    Through,
-    NotYet,
-}
-
-/// What whoever brings the data of a call moves: by communicator and number there.
-pub(super) type Brought = BTreeMap<(Arc<str>, Seq), Payload>;
+/// What whoever brings the data of a call moves.
+pub(super) type Brought = BTreeMap<Numbered, Payload>;
 
 /// What one run through the programs has found.
 pub(super) struct Found {
@@ -79,12 +85,17 @@ pub(super) struct Found {
     pub(super) late: bool,
 }
 
-/// Goes through the programs of a proposal, of which `brought` is known from an earlier
-/// run. The machine's memory is of no use afterwards.
-pub(super) fn sizes(machine: &mut Machine<'_>, brought: Brought) -> Result<Found, PlanError> {
+/// Goes through the programs of a proposal, of which an earlier run knows what is
+/// `brought` on which `communicators`. The machine's memory is of no use afterwards.
+pub(super) fn sizes(
+    machine: &mut Machine<'_>,
+    brought: Brought,
+    communicators: Communicators,
+) -> Result<Found, PlanError> {
+    let of_ranks = ranks(machine.plan.world).map(|_| OfRank::default()).collect();
     let mut run = DryRun {
         machine,
-        sizes: Sizes::default(),
+        sizes: Sizes { ranks: of_ranks, communicators, ..Sizes::default() },
         unknown: BTreeSet::new(),
         counts: BTreeMap::new(),
         open: BTreeMap::new(),
@@ -101,61 +112,97 @@ pub(super) fn sizes(machine: &mut Machine<'_>, brought: Brought) -> Result<Found
 impl<'a> DryRun<'_, 'a> {
     fn all(&mut self) -> Result<(), PlanError> {
         let (plan, proposal) = (self.machine.plan, self.machine.proposal);
-        let mut left: Vec<(WorldRank, &'a [Enqueued], usize)> = ranks(plan.world)
-            .filter_map(|rank| Some((rank, plan.program_of(proposal, rank)?.acts.as_slice(), 0)))
-            .collect();
+        let course = |rank| {
+            let program = proposal.programs.iter().position(|it| plan.is_on(&it.on, rank))?;
+            let acts = proposal.programs.get(program)?.acts.as_slice();
+            Some(Course { rank, program, acts, next: 0 })
+        };
+        let mut left: Vec<Course<'a>> = ranks(plan.world).filter_map(course).collect();
+        let shared = shared(proposal);
+        let mut alike = Alike::default();
         loop {
             let mut moved = false;
-            for (rank, acts, next) in &mut left {
-                while let Some(act) = acts.get(*next)
-                    && self.act(*rank, *next, act, Patience::Waits)? == Gone::Through
+            for course in &mut left {
+                let kind = if course.next == 0 { self.kind(course, &shared) } else { None };
+                if let Some(first) = kind.as_ref().and_then(|kind| alike.get_mut(kind)) {
+                    self.follow(course, first);
+                    course.next = course.acts.len();
+                    moved = true;
+                    continue;
+                }
+                while let Some(act) = course.acts.get(course.next)
+                    && self.act(course.rank, act, Patience::Waits)?
                 {
-                    *next = next.saturating_add(1);
+                    course.next = course.next.saturating_add(1);
                     moved = true;
                 }
+                if let Some(kind) = kind {
+                    alike.insert(kind, self.first(course.rank));
+                }
             }
-            left.retain(|(_, acts, next)| *next < acts.len());
+            left.retain(|course| course.next < course.acts.len());
             // If all wait, the lowest does no longer.
             match left.first_mut() {
                 None => return Ok(()),
-                Some((rank, acts, next)) if !moved => {
-                    if let Some(act) = acts.get(*next) {
-                        self.act(*rank, *next, act, Patience::GoesOn)?;
+                Some(course) if !moved => {
+                    if let Some(act) = course.acts.get(course.next) {
+                        self.act(course.rank, act, Patience::GoesOn)?;
                     }
-                    *next = next.saturating_add(1);
+                    course.next = course.next.saturating_add(1);
                 }
                 Some(_) => {}
             }
         }
     }
 
+    /// Goes through an act; whether that was possible.
     fn act(
         &mut self,
         rank: WorldRank,
-        index: usize,
         act: &Enqueued,
         patience: Patience,
-    ) -> Result<Gone, PlanError> {
-        let Enqueued::Step { step, .. } = act else { return Ok(Gone::Through) };
-        let Some(at) = At::of(self.machine.proposal, *step) else { return Ok(Gone::Through) };
-        let moved = if let Act::Local(local) = &at.step.act {
-            Vec::from([self.local(&at, local, rank)?])
-        } else {
-            let mut calls = match self.open.remove(&rank) {
-                Some(calls) => calls,
-                None => self.calls(at, rank)?,
-            };
-            for call in calls.iter_mut().filter(|call| call.moved.is_none()) {
-                call.moved = self.call(call, rank, patience)?;
-            }
-            if calls.iter().any(|call| call.moved.is_none()) {
-                self.open.insert(rank, calls);
-                return Ok(Gone::NotYet);
-            }
-            calls.into_iter().filter_map(|call| call.moved).collect()
+    ) -> Result<bool, PlanError> {
+        let at = match act {
+            Enqueued::Step { step, .. } => At::of(self.machine.proposal, *step),
+            Enqueued::Wait { .. } | Enqueued::Fence { .. } => None,
         };
-        self.sizes.moved.insert((rank, index), moved);
-        Ok(Gone::Through)
+        let moved = match at {
+            None => Some(Vec::new()),
+            Some(at) => self.step(at, rank, patience)?,
+        };
+        let Some(moved) = moved else { return Ok(false) };
+        if let Some(known) = self.of_rank(rank) {
+            Arc::make_mut(&mut known.moves).acts.push(moved);
+        }
+        Ok(true)
+    }
+
+    /// What a step moves; `None` while a size is missing.
+    fn step(
+        &mut self,
+        at: At<'a>,
+        rank: WorldRank,
+        patience: Patience,
+    ) -> Result<Option<Vec<Moved>>, PlanError> {
+        if let Act::Local(local) = &at.step.act {
+            return Ok(Some(Vec::from([self.local(&at, local, rank)?])));
+        }
+        let mut calls = match self.open.remove(&rank) {
+            Some(calls) => calls,
+            None => self.calls(at, rank)?,
+        };
+        for call in calls.iter_mut().filter(|call| call.moved.is_none()) {
+            call.moved = self.call(call, rank, patience)?;
+        }
+        if calls.iter().any(|call| call.moved.is_none()) {
+            self.open.insert(rank, calls);
+            return Ok(None);
+        }
+        Ok(Some(calls.into_iter().filter_map(|call| call.moved).collect()))
+    }
+
+    fn of_rank(&mut self, rank: WorldRank) -> Option<&mut OfRank> {
+        self.sizes.ranks.get_mut(usize::try_from(rank.index()).ok()?)
     }
 
     /// The calls of an act, each with its number: those of a group in its order, whichever
@@ -181,27 +228,27 @@ impl<'a> DryRun<'_, 'a> {
         let parts = parts.into_iter().filter_map(|part| at.part(part));
         let mut calls = Vec::new();
         for at in alone.into_iter().chain(parts) {
-            let (name, of_pair) = match &at.step.act {
+            let (on, of_pair) = match &at.step.act {
                 Act::Collective(call) => {
                     let over_name = call.over_name.as_deref();
                     let (group, _) = at.group_of(&call.over, over_name, rank)?;
-                    (self.sizes.communicators.name(&call.over, over_name, group), None)
+                    (self.sizes.communicators.number(&call.over, over_name, group), None)
                 }
                 Act::Message(message) => {
                     let Ends { group, from, to, .. } = ends(&at, message, rank)?;
                     let over_name = message.over_name.as_deref();
-                    let name = self.sizes.communicators.name(&message.over, over_name, group);
-                    (name, Some((from, to, message.direction)))
+                    let on = self.sizes.communicators.number(&message.over, over_name, group);
+                    (on, Some((from, to, message.direction)))
                 }
                 Act::Local(_) | Act::Group(_) => continue,
             };
-            let number = self.counts.entry((rank, name.clone(), of_pair)).or_default();
+            let count = self.counts.entry((rank, on, of_pair)).or_default();
             let seq = match of_pair {
-                None => Seq::Collective(*number),
-                Some((from, to, _)) => Seq::Message { from, to, number: *number },
+                None => Seq::Collective(*count),
+                Some((from, to, _)) => Seq::Message { from, to, number: *count },
             };
-            *number = number.saturating_add(1);
-            calls.push(OpenCall { at, key: (name, seq), moved: None });
+            *count = count.saturating_add(1);
+            calls.push(OpenCall { at, key: (on, seq), moved: None });
         }
         Ok(calls)
     }
@@ -212,7 +259,7 @@ impl<'a> DryRun<'_, 'a> {
         rank: WorldRank,
         patience: Patience,
     ) -> Result<Option<Moved>, PlanError> {
-        let (at, key) = (open.at, open.key.clone());
+        let OpenCall { at, key, .. } = *open;
         let (mut moved, whole) = match &at.step.act {
             Act::Collective(call) => {
                 let whole = call.send.positions.is_none() && !call.in_place();
@@ -226,17 +273,32 @@ impl<'a> DryRun<'_, 'a> {
         };
         if at.part.is_some() && whole {
             // All of it, as long as it was before another part made it anew.
-            let reads = moved.iter_mut().flat_map(|moved| &mut moved.reads);
+            let buffers = moved.iter_mut().map(|moved| Arc::make_mut(&mut moved.buffers));
+            let reads = buffers.flat_map(|buffers| &mut buffers.reads);
             reads.for_each(|view| view.end = u64::MAX);
         }
+        if let Some(moved) = &mut moved {
+            let (on, seq) = key;
+            moved.call = self.own_number(rank, on).map(|on| (on, seq));
+        }
         Ok(moved)
+    }
+
+    /// Which of its own communicators one is to a rank.
+    fn own_number(&mut self, rank: WorldRank, on: usize) -> Option<usize> {
+        let own = &mut self.of_rank(rank)?.communicators;
+        let known = own.iter().position(|known| *known == on);
+        Some(known.unwrap_or_else(|| {
+            own.push(on);
+            own.len().saturating_sub(1)
+        }))
     }
 
     fn collective(
         &mut self,
         at: &At<'a>,
         call: &CollectiveStep,
-        key: (Arc<str>, Seq),
+        key: Numbered,
         rank: WorldRank,
         patience: Patience,
     ) -> Result<Option<Moved>, PlanError> {
@@ -256,25 +318,24 @@ impl<'a> DryRun<'_, 'a> {
             match (self.brought.get(&key).copied(), patience) {
                 (None, Patience::Waits) => return Ok(None),
                 (None, Patience::GoesOn) => {
-                    self.given_up.push(key.clone());
+                    self.given_up.push(key);
                     None
                 }
                 (Some(brought), _) => Some(stated(brought, call.count)),
             }
         };
         if let Some(reduction) = call.reduction {
-            self.sizes.reductions.entry(key.clone()).or_insert(reduction);
+            self.sizes.reductions.entry(key).or_insert(reduction);
         }
         if unit_at.has_input()
             && let Some(payload) = payload
         {
-            self.brought.entry(key.clone()).or_insert(payload);
+            self.brought.entry(key).or_insert(payload);
         }
         let layout = payload.map(|payload| layout(at, operation, group.size(), payload.count));
         let layout = layout.transpose()?;
         let before = self.before(rank, &call.recv, payload);
         let mut moved = touched_by(call, layout.as_ref(), own, before);
-        moved.call = Some(key);
         moved.payload = payload;
         moved.dtype = payload.map(|payload| payload.dtype);
         moved.leaves = match (payload, &layout) {
@@ -299,11 +360,11 @@ impl<'a> DryRun<'_, 'a> {
         &mut self,
         at: &At<'a>,
         message: &MessageStep,
-        key: (Arc<str>, Seq),
+        key: Numbered,
         rank: WorldRank,
         patience: Patience,
     ) -> Result<Option<Moved>, PlanError> {
-        let mut moved = Moved { call: Some(key.clone()), ..Moved::default() };
+        let mut moved = Moved::default();
         match message.direction {
             Direction::Send => {
                 if self.is_known(rank, &message.buffer) {
@@ -314,13 +375,14 @@ impl<'a> DryRun<'_, 'a> {
                 }
                 let count = moved.payload.map(|payload| payload.count);
                 let reads = count.map(|count| view(true, &message.buffer, 0..count));
-                moved.reads = reads.unwrap_or_default();
+                let reads = reads.unwrap_or_default();
+                moved.buffers = Arc::new(Buffers { reads, writes: Vec::new() });
             }
             Direction::Recv => {
                 moved.payload = match (self.brought.get(&key).copied(), patience) {
                     (None, Patience::Waits) => return Ok(None),
                     (None, Patience::GoesOn) => {
-                        self.given_up.push(key.clone());
+                        self.given_up.push(key);
                         None
                     }
                     (Some(brought), _) => Some(stated(brought, message.count)),
@@ -328,7 +390,8 @@ impl<'a> DryRun<'_, 'a> {
                 let count = moved.payload.map(|payload| payload.count);
                 let before = self.before(rank, &message.buffer, moved.payload);
                 let writes = count.map(|count| made(true, &message.buffer, 0..count, before));
-                moved.writes = writes.unwrap_or_default();
+                let writes = writes.unwrap_or_default();
+                moved.buffers = Arc::new(Buffers { reads: Vec::new(), writes });
                 moved.leaves = moved.payload.map(|payload| (payload.dtype, payload.count));
                 self.leave(at, rank, &message.buffer, moved.leaves);
             }
@@ -344,11 +407,11 @@ impl<'a> DryRun<'_, 'a> {
         rank: WorldRank,
     ) -> Result<Moved, PlanError> {
         let reads = step.act.reads();
-        let mut moved = Moved {
+        let buffers = Buffers {
             reads: reads.iter().map(|from| all_of(from)).collect(),
             writes: Vec::from([all_of(&step.recv)]),
-            ..Moved::default()
         };
+        let mut moved = Moved { buffers: buffers.into(), ..Moved::default() };
         if let LocalAct::Cast { from, .. } = &step.act {
             let from = self.machine.memory.get(rank, &from.buffer);
             moved.read_dtype = from.map(|from| from.dtype());
@@ -392,16 +455,10 @@ impl<'a> DryRun<'_, 'a> {
             Arc::new(Vector::of(dtype, count, Content::Gap(Gap::NeverRan { step: at.index })))
         });
         self.nothing = Some(Arc::clone(&nothing));
-        self.machine.memory.put(rank, buffer, nothing);
-        if is_new {
-            let first = (dtype, count, at.index);
-            match self.sizes.first.get_mut(buffer) {
-                Some(ranks) => _ = ranks.entry(rank).or_insert(first),
-                None => {
-                    let ranks = BTreeMap::from([(rank, first)]);
-                    self.sizes.first.insert(String::from(buffer), ranks);
-                }
-            }
+        let name = self.machine.memory.put(rank, buffer, nothing);
+        if let Some(known) = self.of_rank(rank).filter(|_| is_new) {
+            let first = &mut Arc::make_mut(&mut known.moves).first;
+            first.entry(name).or_insert((dtype, count, at.index));
         }
     }
 
@@ -440,7 +497,8 @@ fn touched_by(call: &CollectiveStep, layout: Option<&Layout>, own: Rank, before:
         (false, Elsewhere::NotPromised) => Vec::from([all_of(&call.recv)]),
         (has_output, _) => made(has_output, &call.recv, output, before),
     };
-    Moved { reads: view(at.has_input(), &call.send, input), writes, ..Moved::default() }
+    let buffers = Buffers { reads: view(at.has_input(), &call.send, input), writes };
+    Moved { buffers: buffers.into(), ..Moved::default() }
 }
 
 /// What is written: a buffer that is made anew is another from its first position to the

@@ -1,6 +1,6 @@
 //! Communicators: each group of each partition, by a name that a reader knows.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -13,53 +13,58 @@ use crate::words;
 /// The communicators of a proposal's calls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Communicators {
-    groups: BTreeMap<Arc<str>, Group>,
-    /// The same by first member and size: every call of every rank asks.
-    known: BTreeMap<(Option<WorldRank>, u32), Vec<Known>>,
-}
-
-#[derive(Clone, Debug)]
-struct Known {
-    over_name: Option<String>,
-    group: Group,
-    name: Arc<str>,
+    /// By number.
+    groups: Vec<(Arc<str>, Group)>,
+    names: BTreeSet<Arc<str>>,
+    /// By first member and size: the number, and what its partition is called.
+    known: BTreeMap<(Option<WorldRank>, u32), Vec<(usize, Option<String>)>>,
 }
 
 impl Communicators {
-    /// The name of a group of a partition: `tp[1]` where that has several, `tp` where it
-    /// has one, the list of ranks where it has no name.
-    pub(crate) fn name(
+    /// The number of a group of a partition.
+    pub(crate) fn number(
         &mut self,
         over: &Partition,
         over_name: Option<&str>,
         group: &Group,
-    ) -> Arc<str> {
+    ) -> usize {
         let key = (group.members().first().copied(), group.size().get());
         let alike = self.known.entry(key).or_default();
-        let found = alike
-            .iter()
-            .find(|known| known.over_name.as_deref() == over_name && known.group == *group);
-        if let Some(known) = found {
-            return known.name.clone();
+        let found = alike.iter().find(|(number, called)| {
+            let known = self.groups.get(*number).map(|(_, known)| known);
+            called.as_deref() == over_name && known == Some(group)
+        });
+        if let Some((number, _)) = found {
+            return *number;
         }
         let mut name = named(over, over_name, group);
         // A partition may be called what a group of another would be.
-        while self.groups.contains_key(name.as_str()) {
+        while self.names.contains(name.as_str()) {
             name.push('\'');
         }
         let name: Arc<str> = name.into();
-        self.groups.insert(name.clone(), group.clone());
-        let over_name = over_name.map(String::from);
-        alike.push(Known { over_name, group: group.clone(), name: name.clone() });
-        name
+        let number = self.groups.len();
+        alike.push((number, over_name.map(String::from)));
+        self.names.insert(name.clone());
+        self.groups.push((name, group.clone()));
+        number
+    }
+
+    /// What the communicator of a number is called.
+    pub(crate) fn name(&self, number: usize) -> Option<&Arc<str>> {
+        self.groups.get(number).map(|(name, _)| name)
     }
 
     /// All of them, by name.
-    pub(crate) fn into_groups(self) -> impl Iterator<Item = (Arc<str>, Group)> {
-        self.groups.into_iter()
+    pub(crate) fn by_name(&self) -> Vec<(Arc<str>, Group)> {
+        let mut groups = self.groups.clone();
+        groups.sort_by(|(one, _), (other, _)| one.cmp(other));
+        groups
     }
 }
 
+/// `tp[1]` where a partition has several groups, `tp` where it has one, the list of ranks
+/// where it has no name.
 fn named(over: &Partition, over_name: Option<&str>, group: &Group) -> String {
     match (over_name, over.groups()) {
         (Some(name), [_]) => name.to_string(),

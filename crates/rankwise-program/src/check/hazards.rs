@@ -5,6 +5,7 @@
 //! position of a buffer it is remembered which unit of which stream read and wrote it
 //! last: if that one comes before, all earlier ones of its stream do.
 
+mod alike;
 mod clock;
 mod found;
 mod shadow;
@@ -14,6 +15,9 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use rankwise_topology::WorldRank;
+
+use self::alike::{Groups, alike};
 use self::clock::Clocks;
 use self::found::{Found, OfRank};
 use self::shadow::{Last, Shadow};
@@ -24,18 +28,32 @@ use crate::report::{Access, Kind, Report};
 /// One report for each hazard and each overlap, with the ranks that have it.
 pub(super) fn findings(program: &Program) -> Vec<Report> {
     let mut found = Found::default();
+    let groups = Groups::of(program);
+    // What several ranks do is gone through once.
+    let mut walked: Vec<(WorldRank, &[Step], OfRank<'_>)> = Vec::new();
     for (rank, steps) in program.world.ranks().zip(&program.ranks) {
         // Most programs say nothing of buffers.
-        if steps.iter().any(names_buffers) {
-            let mut walk = Walk::default();
-            for (at, step) in (0..).zip(steps) {
-                walk.step(program, Place { rank, step: at, within: None }, step);
-            }
-            found.add(rank, walk.conflicts);
+        if !steps.iter().any(names_buffers) {
+            continue;
         }
+        let known = walked.iter().rev().take(COMPARED);
+        let mut known = known.filter(|(other, of, _)| alike(&groups, (*other, *of), (rank, steps)));
+        if let Some((.., conflicts)) = known.next() {
+            found.add(rank, conflicts.clone());
+            continue;
+        }
+        let mut walk = Walk::default();
+        for (at, step) in (0..).zip(steps) {
+            walk.step(&groups, Place { rank, step: at, within: None }, step);
+        }
+        found.add(rank, walk.conflicts.clone());
+        walked.push((rank, steps, walk.conflicts));
     }
     found.reports(program)
 }
+
+/// With how many ranks before it one is compared, at most.
+const COMPARED: usize = 8;
 
 fn names_buffers(step: &Step) -> bool {
     match step {
@@ -57,7 +75,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn step(&mut self, program: &'a Program, place: Place, step: &'a Step) {
+    fn step(&mut self, groups: &Groups<'a>, place: Place, step: &'a Step) {
         let (streams, host) = match step {
             Step::Wait { stream } => {
                 let stream = self.clocks.stream(stream);
@@ -84,7 +102,7 @@ impl<'a> Walk<'a> {
         // One item on each stream, all at once.
         let items: Vec<(usize, u64)> =
             streams.iter().map(|stream| (*stream, self.clocks.enqueue(*stream))).collect();
-        let touched = touched_by(program, place, step);
+        let touched = touched_by(groups, place, step);
         if let Some((first, second, shared)) = overlap(&touched) {
             self.conflicts.add(Kind::Overlap, first, second, &shared);
         }

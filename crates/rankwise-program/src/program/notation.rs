@@ -228,7 +228,7 @@ fn read_call(program: &Program, rank: WorldRank, op: &Op, line: Line) -> Result<
         tag: line.tag.map(Tag::new),
         value: line.value,
         creates,
-        buffers,
+        buffers: buffers.into(),
     })
 }
 
@@ -241,7 +241,10 @@ fn read_local(line: Line) -> Result<Local, Fault> {
         dtype,
         read_dtype,
         tag: line.tag.map(Tag::new),
-        buffers: Buffers { reads: views::read(line.reads)?, writes: views::read(line.writes)? },
+        buffers: Arc::new(Buffers {
+            reads: views::read(line.reads)?,
+            writes: views::read(line.writes)?,
+        }),
     })
 }
 

@@ -253,7 +253,7 @@ fn a_program_by_hand_may_be_wrong_in_its_groups() {
             tag: None,
             value: None,
             creates: None,
-            buffers: rankwise_program::program::Buffers::default(),
+            buffers: std::sync::Arc::default(),
         };
         vec![Step::Call(planned, Host::Waits)]
     };

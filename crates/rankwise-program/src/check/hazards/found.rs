@@ -16,10 +16,11 @@ use crate::report::{Conflict, Kind, Report};
 type Sort<'a> = (Kind, &'a str, [&'a str; 2]);
 
 /// The conflicts of one rank.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct OfRank<'a>(BTreeMap<Sort<'a>, Known>);
 
 /// The first conflict of a kind, and with whom the last call has been counted.
+#[derive(Clone)]
 struct Known {
     conflict: Conflict,
     last: Place,

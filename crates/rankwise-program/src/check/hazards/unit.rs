@@ -4,9 +4,12 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use rankwise_topology::WorldRank;
+
+use super::alike::Groups;
 use crate::call::{Signature, Tag};
 use crate::check::log::calls_of;
-use crate::program::{Place, Planned, Program, Step, View};
+use crate::program::{Place, Planned, Step, View};
 use crate::report::{Access, Touch, Unit};
 
 /// One view that a call reads or writes.
@@ -34,7 +37,7 @@ pub(super) struct Caller<'a> {
 
 /// Whether a call's output lies on its input as the operation allows it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Layering {
+pub(super) enum Layering {
     InPlace,
     Apart,
 }
@@ -67,7 +70,7 @@ impl Touched<'_> {
 
 /// Every view that a step touches, empty ones left out.
 pub(super) fn touched_by<'a>(
-    program: &'a Program,
+    groups: &Groups<'a>,
     place: Place,
     step: &'a Step,
 ) -> Vec<Touched<'a>> {
@@ -89,7 +92,7 @@ pub(super) fn touched_by<'a>(
     }
     for (place, planned) in calls_of(place.rank, place.step, step) {
         let Some(payload) = planned.signature.payload() else { continue };
-        let (layering, reads) = lies(program, place, planned);
+        let (layering, reads) = lies(groups, place.rank, planned);
         let caller = Caller {
             place,
             signature: planned.signature,
@@ -106,10 +109,16 @@ pub(super) fn touched_by<'a>(
 }
 
 /// How a call's output lies on its input, and what becomes of the input.
-fn lies(program: &Program, place: Place, planned: &Planned) -> (Layering, Access) {
+pub(super) fn lies(groups: &Groups<'_>, rank: WorldRank, planned: &Planned) -> (Layering, Access) {
+    // Of two buffers, none lies on the other, and nobody asks which way.
+    if let ([read], [write]) = (&planned.buffers.reads[..], &planned.buffers.writes[..])
+        && read.buffer != write.buffer
+    {
+        return (Layering::Apart, Access::Read);
+    }
     let layout = || {
-        let group = program.group(&planned.group)?;
-        let own = group.rank_of(place.rank)?;
+        let group = groups.get(&planned.group)?;
+        let own = group.rank_of(rank)?;
         Some((planned.signature.layout(own, group.size())?.ok()?, own))
     };
     let Some((layout, own)) = layout() else { return (Layering::Apart, Access::Read) };
