@@ -105,7 +105,8 @@ pub struct Forms {
     forms: Vec<Arc<Form>>,
     /// By form: the element type of its values.
     dtypes: Vec<Dtype>,
-    /// All but contributions, each of which is one term and asked for once.
+    /// All but contributions, each of which is one term and asked for once, and but the
+    /// first multiple of each form.
     ids: BTreeMap<Arc<Form>, FormId>,
     /// By term: its form, and how far after the term's own start that one begins.
     of_term: Vec<PlacedForm>,
@@ -113,6 +114,8 @@ pub struct Forms {
     unknown: Vec<bool>,
     /// By form: whether it reads no input.
     constant: Vec<bool>,
+    /// By form: the first multiple made of it, as [`Terms`](crate::term::Terms) keeps it.
+    multiple: Vec<Option<FormId>>,
     /// The lists of several forms that parts of sums are, each with its number and whether
     /// an unnamed reduction is in it.
     lists: BTreeMap<Arc<[FormId]>, (u32, bool)>,
@@ -336,6 +339,23 @@ impl Forms {
     }
 
     fn store(&mut self, form: Form, dtype: Dtype) -> PlacedForm {
+        if let Form::Sum { parts, .. } = &form
+            && let Some((PlacedForm { form: of, .. }, _)) = parts.only()
+        {
+            match self.multiple.get(of.index()).copied().flatten() {
+                None => {
+                    let stored = self.push(Arc::new(form), dtype);
+                    if let Some(first) = self.multiple.get_mut(of.index()) {
+                        *first = Some(stored.form);
+                    }
+                    return stored;
+                }
+                Some(first) if self.get(first) == Some(&form) => {
+                    return PlacedForm { form: first, at: 0 };
+                }
+                Some(_) => {}
+            }
+        }
         if let Some(form) = self.ids.get(&form) {
             return PlacedForm { form: *form, at: 0 };
         }
@@ -363,6 +383,7 @@ impl Forms {
         self.dtypes.push(dtype);
         self.unknown.push(unknown);
         self.constant.push(constant);
+        self.multiple.push(None);
         PlacedForm { form: id, at: 0 }
     }
 

@@ -162,6 +162,9 @@ struct Entry {
     /// Operations on the longest way down to a contribution.
     depth: u32,
     traits: Traits,
+    /// The first multiple made of it. Most have one at most, which an average makes: that
+    /// is kept here rather than searched for.
+    scaled: Option<TermId>,
 }
 
 /// All terms of one evaluation or comparison, each stored once.
@@ -170,7 +173,7 @@ pub struct Terms {
     inputs: Vec<InputIdentity>,
     input_ids: BTreeMap<InputIdentity, InputId>,
     terms: Vec<Entry>,
-    /// All terms but the contributions of ranks.
+    /// All terms but the contributions of ranks and the first multiple of each term.
     ids: BTreeMap<Term, TermId>,
     /// By input and rank: its contribution.
     of_ranks: Vec<Vec<Option<TermId>>>,
@@ -360,6 +363,19 @@ impl Terms {
     }
 
     fn store(&mut self, term: Term, dtype: Dtype, at: u64) -> Placed {
+        if let Term::Scaled { term: of, .. } = term {
+            match self.entry(of).and_then(|entry| entry.scaled) {
+                None => {
+                    let id = self.push(term, dtype);
+                    if let Some(entry) = self.terms.get_mut(of.index()) {
+                        entry.scaled = Some(id);
+                    }
+                    return Placed { term: id, at };
+                }
+                Some(first) if self.get(first) == Some(&term) => return Placed { term: first, at },
+                Some(_) => {}
+            }
+        }
         if let Some(term) = self.ids.get(&term) {
             return Placed { term: *term, at };
         }
@@ -375,7 +391,7 @@ impl Terms {
         let depth = below.map_or(0, |below| below.saturating_add(1));
         let traits = Traits::of(self, &term, dtype);
         self.forms.add(&term, dtype);
-        self.terms.push(Entry { term, dtype, depth, traits });
+        self.terms.push(Entry { term, dtype, depth, traits, scaled: None });
         id
     }
 

@@ -16,8 +16,14 @@ pub(crate) struct Communicators {
     /// By number.
     groups: Vec<(Arc<str>, Group)>,
     names: BTreeSet<Arc<str>>,
-    /// By first member and size: the number, and what its partition is called.
-    known: BTreeMap<(Option<WorldRank>, u32), Vec<(usize, Option<String>)>>,
+    /// By first member and size.
+    known: BTreeMap<(Option<WorldRank>, u32), Vec<Known>>,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    over_name: Option<String>,
+    number: usize,
 }
 
 impl Communicators {
@@ -30,12 +36,12 @@ impl Communicators {
     ) -> usize {
         let key = (group.members().first().copied(), group.size().get());
         let alike = self.known.entry(key).or_default();
-        let found = alike.iter().find(|(number, called)| {
-            let known = self.groups.get(*number).map(|(_, known)| known);
-            called.as_deref() == over_name && known == Some(group)
+        let found = alike.iter().find(|known| {
+            let of = self.groups.get(known.number).map(|(_, of)| of);
+            known.over_name.as_deref() == over_name && of == Some(group)
         });
-        if let Some((number, _)) = found {
-            return *number;
+        if let Some(known) = found {
+            return known.number;
         }
         let mut name = named(over, over_name, group);
         // A partition may be called what a group of another would be.
@@ -44,7 +50,7 @@ impl Communicators {
         }
         let name: Arc<str> = name.into();
         let number = self.groups.len();
-        alike.push((number, over_name.map(String::from)));
+        alike.push(Known { over_name: over_name.map(String::from), number });
         self.names.insert(name.clone());
         self.groups.push((name, group.clone()));
         number

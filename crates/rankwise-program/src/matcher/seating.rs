@@ -204,8 +204,8 @@ impl Matcher {
 
     /// Takes what is over off the head of a stream, and of those that waited for it.
     fn advance(&mut self, stream: StreamId) {
-        let mut moved = Vec::from([stream]);
-        while let Some(stream) = moved.pop() {
+        let (mut next, mut moved) = (Some(stream), Vec::new());
+        while let Some(stream) = next {
             while let Some(head) = self.stream(stream).and_then(Stream::head) {
                 let target = match &head.work {
                     Work::Over => None,
@@ -235,6 +235,7 @@ impl Matcher {
                     moved.append(&mut found.waiters);
                 }
             }
+            next = moved.pop();
         }
     }
 
