@@ -2,6 +2,7 @@
 //! another communicator, another world.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use rankwise_comm::Fence;
@@ -40,10 +41,10 @@ fn where_a_rank_was_told_does_not_depend_on_the_way_of_its_calls() {
         if rank < 2 {
             pair.all_reduce_in_place(Reduction::Sum, &mut x)?; // of two sizes
         }
-        std::thread::sleep(Duration::from_millis(20));
+        thread::sleep(Duration::from_millis(20));
         for _ in 0..5 {
             comm.on(&stream).all_reduce_in_place(Reduction::Sum, &mut y)?;
-            std::thread::sleep(Duration::from_millis(10));
+            thread::sleep(Duration::from_millis(10));
         }
         if rank < 2 {
             pair.stream().fence()?.wait().expect_err("the sizes");
@@ -77,35 +78,27 @@ fn a_rank_whose_stream_has_failed_calls_on_another() {
         comms[1].all_reduce_in_place(Reduction::Sum, &mut x[1]).expect("enqueued");
         let told = comms[0].on(&other).all_reduce_in_place(Reduction::Sum, &mut y);
         let told = told.and_then(|()| other.fence()?.wait());
-        assert!(told.as_ref().is_err_and(|told| told.kind() != ErrorKind::Internal), "{told:?}");
+        assert!(told.as_ref().is_err_and(|told| told.kind() == ErrorKind::Device), "{told:?}");
     });
 }
 
 /// The same, where what it has to take back is a message: the table is open all the while.
 #[test]
 fn a_rank_that_takes_a_message_back_calls_no_collective() {
-    for _ in 0..100 {
-        in_time(|| {
-            let faults = Faults::none().at(0, "world", 0, Fault::LateError("broken".into()));
-            let comms = World::of(2).with_faults(faults).communicators();
-            let mut x: Vec<_> =
-                comms.iter().map(|comm| comm.buffer::<i32>(1).expect("room")).collect();
-            let mut y = comms[0].buffer::<i32>(1).expect("room");
-            let other = comms[0].new_stream().expect("a stream");
-            let [zero, one] = [0, 1].map(|rank| comms[0].ranks().rank(rank).expect("in the group"));
-            comms[0].send(one, &x[0]).expect("enqueued");
-            comms[0].send(one, &x[0]).expect("enqueued");
-            comms[1].recv(zero, &mut x[1]).expect("enqueued");
-            let told = comms[0].on(&other).all_reduce_in_place(Reduction::Sum, &mut y);
-            let told = told.and_then(|()| other.fence()?.wait_within(Duration::from_millis(5)));
-            let device = |told: &Error| told.kind() == ErrorKind::Device;
-            assert!(told.as_ref().is_err_and(device), "{told:?}");
-        });
-    }
-}
-
-fn sum(comm: &Comm, x: &mut Buffer<f32, rankwise_mock::HostMemory>) -> Result<(), Error> {
-    comm.all_reduce_in_place(Reduction::Sum, x)
+    in_time(|| {
+        let faults = Faults::none().at(0, "world", 0, Fault::LateError("broken".into()));
+        let comms = World::of(2).with_faults(faults).communicators();
+        let mut x: Vec<_> = comms.iter().map(|comm| comm.buffer::<i32>(1).expect("room")).collect();
+        let mut y = comms[0].buffer::<i32>(1).expect("room");
+        let other = comms[0].new_stream().expect("a stream");
+        let [zero, one] = [0, 1].map(|rank| comms[0].ranks().rank(rank).expect("in the group"));
+        comms[0].send(one, &x[0]).expect("enqueued");
+        comms[0].send(one, &x[0]).expect("enqueued");
+        comms[1].recv(zero, &mut x[1]).expect("enqueued");
+        let told = comms[0].on(&other).all_reduce_in_place(Reduction::Sum, &mut y);
+        let told = told.and_then(|()| other.fence()?.wait());
+        assert!(told.as_ref().is_err_and(|told| told.kind() == ErrorKind::Device), "{told:?}");
+    });
 }
 
 /// A table that is closed and opened again at odd moments, in the middle of calls: no call
@@ -114,66 +107,45 @@ fn sum(comm: &Comm, x: &mut Buffer<f32, rankwise_mock::HostMemory>) -> Result<()
 fn a_table_may_open_at_any_moment() {
     in_time(|| {
         let comms = World::of(3).many_drivers().communicators();
-        let over = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let status = scope.spawn(|| {
+        let over = &AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
-                    let _ = comms[0].world_status();
-                    std::thread::sleep(Duration::from_micros(300));
+                    let _ = comms[0].world_status(); // closes it
+                    thread::sleep(Duration::from_micros(300));
                 }
             });
-            let workers: Vec<_> = comms
-                .iter()
-                .flat_map(|comm| {
-                    let over = &over;
-                    [
-                        scope.spawn(move || {
-                            let mut x = comm.buffer::<f32>(4).unwrap();
-                            for step in 0..3000_u32 {
-                                if step % 7 == comm.rank().index() {
-                                    std::thread::sleep(Duration::from_micros(
-                                        u64::from(step % 5) * 60,
-                                    ));
-                                }
-                                sum(comm, &mut x).unwrap();
-                                match step % 4 {
-                                    0 => {
-                                        comm.stream().fence().unwrap().wait().unwrap();
-                                    }
-                                    1 => {
-                                        let _ = comm.stream().read(&x).unwrap();
-                                    }
-                                    2 => {
-                                        comm.stream().write(&mut x, &[1.0; 4]).unwrap();
-                                    }
-                                    _ => {}
-                                }
-                            }
-                            comm.stream().fence().unwrap().wait().unwrap();
-                        }),
-                        scope.spawn(move || {
-                            let stream = comm.new_stream().unwrap();
-                            let mut x = comm.buffer::<f32>(4).unwrap();
-                            while !over.load(Ordering::Relaxed) {
-                                stream.write(&mut x, &[1.0; 4]).unwrap();
-                                let _ = stream.fetch(&x).unwrap().wait().unwrap();
-                                let fence = comm.stream().fence().unwrap();
-                                let _ = fence.wait_within(Duration::from_micros(50));
-                                std::thread::yield_now();
-                            }
-                        }),
-                    ]
-                })
-                .collect();
-            for (at, worker) in workers.into_iter().enumerate() {
-                if at % 2 == 0 {
-                    worker.join().unwrap();
-                }
-                if at == 4 {
-                    over.store(true, Ordering::Relaxed);
-                }
+            for comm in &comms {
+                scope.spawn(move || {
+                    while !over.load(Ordering::Relaxed) {
+                        let fence = comm.stream().fence().expect("a fence");
+                        let _ = fence.wait_within(Duration::from_micros(50));
+                        thread::yield_now();
+                    }
+                });
             }
-            status.join().unwrap();
+            let workers = comms.iter().map(|comm| scope.spawn(|| steps(comm)));
+            let workers: Vec<_> = workers.collect();
+            let ended: Vec<_> = workers.into_iter().map(thread::ScopedJoinHandle::join).collect();
+            over.store(true, Ordering::Relaxed);
+            assert!(ended.iter().all(|ended| matches!(ended, Ok(Ok(())))), "{ended:?}");
         });
     });
+}
+
+fn steps(comm: &Comm) -> Result<(), Error> {
+    let mut x = comm.buffer::<f32>(4)?;
+    for step in 0..3000_u32 {
+        if step % 7 == comm.rank().index() {
+            thread::sleep(Duration::from_micros(u64::from(step % 5) * 60));
+        }
+        comm.all_reduce_in_place(Reduction::Sum, &mut x)?;
+        match step % 4 {
+            0 => comm.stream().fence()?.wait()?,
+            1 => assert_eq!(comm.stream().read(&x)?.len(), 4),
+            2 => comm.stream().write(&mut x, &[1.0; 4])?,
+            _ => {}
+        }
+    }
+    comm.stream().fence()?.wait()
 }
