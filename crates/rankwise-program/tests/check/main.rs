@@ -1,6 +1,7 @@
 //! What a check finds in whole programs: who touches what, where sequences part, which
 //! groups and messages do not meet.
 
+mod alike;
 mod buffers;
 mod edits;
 mod interleavings;
