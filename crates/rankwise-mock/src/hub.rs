@@ -16,7 +16,7 @@ use std::time::Instant;
 
 use rankwise_comm::{Error, Fault, Fence};
 use rankwise_model::GroupSize;
-use rankwise_program::{CommId, Drivers, Ending, InstanceId, Matcher, Wait};
+use rankwise_program::{CommId, Drivers, Ending, InstanceId, Matcher, Verdict, Wait};
 use rankwise_topology::{Group, World, WorldRank};
 
 use crate::engine::{Job, Worked};
@@ -102,7 +102,8 @@ pub(crate) struct Changes {
     /// What nobody needs any more. Dropped without the lock: a fence of another backend
     /// runs that backend's code.
     pub(crate) garbage: Vec<Item>,
-    /// Items that could not be taken in, by a defect of this crate.
+    /// Items that could not be taken in: their communicator has failed meanwhile, or by a
+    /// defect of this crate.
     pub(crate) broken: Vec<(usize, u64, Error)>,
 }
 
@@ -148,11 +149,13 @@ impl Hub {
         mut changes: Changes,
     ) {
         loop {
-            for (lane, ticket, error) in core::mem::take(&mut changes.broken) {
-                state.fail_lane(lane, ticket, &error, &mut changes);
-            }
-            state.apply_verdicts(&mut changes);
+            state.apply_failures(&mut changes);
             let step = state.next_step(&mut changes);
+            // A lane that went on may have failed, or taken something back: somebody who
+            // sleeps has to be told, and nobody may come after this.
+            if step.is_none() && state.apply_failures(&mut changes) {
+                continue;
+            }
             drop(state);
             changes.garbage.clear();
             changes.wakers.drain(..).for_each(wake);
@@ -494,25 +497,44 @@ impl State {
         }
     }
 
+    /// Fails what is broken and what the matcher has found, and whatever is found because
+    /// of that: what fails shows the matcher what was under way at tables. Whether there
+    /// was anything.
+    fn apply_failures(&mut self, changes: &mut Changes) -> bool {
+        let mut any = false;
+        loop {
+            let broken = core::mem::take(&mut changes.broken);
+            let verdicts = self.matcher.take_verdicts();
+            if broken.is_empty() && verdicts.is_empty() {
+                return any;
+            }
+            any = true;
+            for (lane, ticket, error) in broken {
+                self.fail_lane(lane, ticket, &error, changes);
+            }
+            for verdict in verdicts {
+                self.publish(verdict, changes);
+            }
+        }
+    }
+
     /// Publishes what the matcher has found.
-    pub(crate) fn apply_verdicts(&mut self, changes: &mut Changes) {
-        for verdict in self.matcher.take_verdicts() {
-            let error = Error::from(verdict.report);
-            for comm in verdict.comms {
-                self.shut(comm, changes);
-                self.failed.entry(comm).or_insert_with(|| error.clone());
-            }
-            for instance in verdict.instances {
-                self.fail_instance(instance, &error, changes);
-            }
-            for (_, wait) in verdict.victims {
-                match wait {
-                    Wait::Instance(instance) => self.fail_instance(instance, &error, changes),
-                    Wait::Point(point) => {
-                        let stuck = self.lanes.iter().position(|lane| lane.stream == point.stream);
-                        if let Some(lane) = stuck {
-                            self.fail_stuck(lane, &error, changes);
-                        }
+    fn publish(&mut self, verdict: Verdict, changes: &mut Changes) {
+        let error = Error::from(verdict.report);
+        for comm in verdict.comms {
+            self.failed.entry(comm).or_insert_with(|| error.clone());
+            self.shut(comm, changes);
+        }
+        for instance in verdict.instances {
+            self.fail_instance(instance, &error, changes);
+        }
+        for (_, wait) in verdict.victims {
+            match wait {
+                Wait::Instance(instance) => self.fail_instance(instance, &error, changes),
+                Wait::Point(point) => {
+                    let stuck = self.lanes.iter().position(|lane| lane.stream == point.stream);
+                    if let Some(lane) = stuck {
+                        self.fail_stuck(lane, &error, changes);
                     }
                 }
             }

@@ -115,6 +115,13 @@ impl State {
         let seating = Seating { layout: posted.layout, needed: place(ranks.get()), seat };
         let Some(taken) = posted.taken else { return };
         let (lane, ticket) = (taken.lane, taken.ticket);
+        if let Some(error) = self.failed.get(&entry.comm) {
+            // By a message, just now: the matcher takes no more calls, and would say that
+            // the rank has been told.
+            changes.broken.push((lane, ticket, error.clone()));
+            self.matcher.recall(rank, entry, posted.number);
+            return;
+        }
         let (entries, calls) = (vec![entry], vec![(seating, taken)]);
         // In a strict world nothing goes the short way.
         let item = Item { rank, lane, ticket, entries, calls, poison: Vec::new() };

@@ -149,3 +149,78 @@ fn steps(comm: &Comm) -> Result<(), Error> {
     }
     comm.stream().fence()?.wait()
 }
+
+/// A message contradicts another while a collective is at its table: that fails too.
+#[test]
+fn a_call_at_a_table_fails_with_its_communicator() {
+    in_time(|| {
+        let comms = World::of(3).communicators();
+        let [zero, one] = [0, 1].map(|rank| comms[0].ranks().rank(rank).expect("in the group"));
+        let (sent, mut x) =
+            (comms[0].buffer::<i32>(1).expect("room"), comms[2].buffer::<i32>(1).expect("room"));
+        let mut received = comms[1].buffer::<i32>(2).expect("room");
+        comms[2].all_reduce_in_place(Reduction::Sum, &mut x).expect("enqueued");
+        comms[0].send(one, &sent).expect("enqueued");
+        comms[1].recv(zero, &mut received).expect("enqueued");
+        let told =
+            [0, 1, 2].map(|rank| comms[rank].stream().fence().and_then(|fence| fence.wait()));
+        assert!(told[0].as_ref().is_err_and(|told| told.report().is_some()), "{told:?}");
+        assert!(told.iter().all(|other| *other == told[0]), "{told:?}");
+    });
+}
+
+/// A stream that follows one that has failed takes back what stands behind: its peers learn
+/// of it, although nobody does anything after that.
+#[test]
+fn what_a_follower_takes_back_is_told_to_those_who_sleep() {
+    in_time(|| {
+        let faults = Faults::none().at(0, "world", 0, Fault::LateError("broken".into()));
+        let comms = World::of(3).with_faults(faults).communicators();
+        let [zero, two] = [0, 2].map(|rank| comms[0].ranks().rank(rank).expect("in the group"));
+        let mut x: Vec<_> = comms.iter().map(|comm| comm.buffer::<i32>(1).expect("room")).collect();
+        let mut y: Vec<_> = comms.iter().map(|comm| comm.buffer::<i32>(1).expect("room")).collect();
+        let (beside, failing) = (comms[0].new_stream().expect("a stream"), comms[0].stream());
+        comms[0].all_reduce_in_place(Reduction::Sum, &mut x[0]).expect("enqueued");
+        comms[0].on(&beside).recv(two, &mut y[0]).expect("enqueued");
+        beside.wait_for(&failing.fence().expect("a fence")).expect("enqueued");
+        comms[0].on(&beside).all_reduce_in_place(Reduction::Sum, &mut y[0]).expect("enqueued");
+        for rank in [1, 2] {
+            comms[rank].all_reduce_in_place(Reduction::Sum, &mut x[rank]).expect("enqueued");
+            comms[rank].all_reduce_in_place(Reduction::Sum, &mut x[rank]).expect("enqueued");
+        }
+        thread::scope(|scope| {
+            let told = scope.spawn(|| comms[1].stream().fence()?.wait());
+            thread::sleep(Duration::from_millis(20));
+            let other = comms[2].new_stream().expect("a stream");
+            comms[2].on(&other).send(zero, &y[2]).expect("enqueued");
+            let told = told.join().expect("no panic");
+            assert!(told.as_ref().is_err_and(|told| told.report().is_some()), "{told:?}");
+        });
+    });
+}
+
+/// The same of a rank whose program is over when its work is taken back.
+#[test]
+fn what_is_taken_back_of_an_ended_rank_is_told_to_those_who_sleep() {
+    let ended = in_time(|| {
+        let faults = Faults::none().at(0, "world", 0, Fault::LateError("broken".into()));
+        World::of(3).with_faults(faults).run(|comm| {
+            let rank = |index| comm.ranks().rank(index).expect("in the group");
+            let (mut x, mut y) = (comm.buffer::<i32>(1)?, comm.buffer::<i32>(1)?);
+            let beside = comm.new_stream()?;
+            comm.all_reduce_in_place(Reduction::Sum, &mut x)?;
+            if comm.rank() == rank(0) {
+                comm.on(&beside).recv(rank(2), &mut y)?;
+                beside.wait_for(&comm.stream().fence()?)?;
+                return comm.on(&beside).all_reduce_in_place(Reduction::Sum, &mut y);
+            }
+            comm.all_reduce_in_place(Reduction::Sum, &mut x)?;
+            if comm.rank() == rank(1) {
+                return comm.stream().fence()?.wait();
+            }
+            thread::sleep(Duration::from_millis(20));
+            comm.on(&beside).send(rank(0), &y)
+        })
+    });
+    assert!(ended[1].as_ref().is_err_and(|told| told.report().is_some()), "{ended:?}");
+}

@@ -290,7 +290,9 @@ impl Matcher {
                 }
             }
         }
-        self.suspect |= self.troubled;
+        // One that has ended leaves nothing any more: nothing else would be searched for it.
+        let has_ended = self.rank(rank).is_some_and(|found| found.ended.is_some());
+        self.suspect |= self.troubled || has_ended;
     }
 
     /// Remembers an instance that may be able to run.
