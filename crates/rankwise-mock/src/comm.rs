@@ -167,11 +167,9 @@ impl Communicator for Comm {
         let entry = Entry { comm: self.id, signature, site: Site::Code(site), tag: None };
         let seat = state
             .matcher
-            .post_beside(self.world_rank, entry)
+            .post_beside(self.world_rank, entry.clone())
             .map_err(|refused| Fault::Internal { what: refused.to_string() })?;
         if let Some(recorder) = &self.hub.recorder {
-            let signature = Signature::split(color, key);
-            let entry = Entry { comm: self.id, signature, site: Site::Code(site), tag: None };
             recorder.enqueued(self.world_rank, None, [(entry, seat.seq)]);
         }
         let slot = Arc::new(Slot::new());

@@ -93,9 +93,7 @@ mod stroke;
 mod sweep;
 #[allow(unsafe_code, reason = "instructions that not every processor has")]
 mod width;
-mod window;
 
 pub use job::{Job, Worked};
 pub use job_error::JobError;
 pub use seat::{Seat, Span};
-pub use window::span_of;

@@ -26,11 +26,10 @@ mod sync;
 mod table;
 
 use core::hint;
-use core::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use rankwise_comm::{Error, Part, Post};
+use rankwise_comm::{Error, Post};
 use rankwise_model::{Dtype, Layout};
 use rankwise_program::{Seq, Signature, Tag, Verb};
 
@@ -42,9 +41,8 @@ use self::table::{Bench, Called};
 use crate::comm::Comm;
 use crate::engine::{Job, Seat};
 use crate::hub::{Hub, Rigor};
-use crate::instance::{Bytes, Taken};
-use crate::memory::{Block, HostMemory};
-use crate::uses::{Access, Use, What};
+use crate::instance::Taken;
+use crate::uses::{Use, What};
 
 /// Which way a call has gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,40 +81,23 @@ impl Hub {
         }
         let ticket = progress.next();
         let site = call.site();
-        let (input, output) = (side(self, call.input())?, side(self, call.output())?);
+        let taken = Taken::of(post, stream.lane(), ticket)?;
         let what = What::Call(call.signature().verb().name(), site);
-        let new_use = |access, bytes| Use { lane: stream.lane(), ticket, bytes, access, what };
-        let uses = [(&input, Access::Read), (&output, Access::Write)];
         let uses = || {
-            let sides = uses.iter().filter_map(|(side, access)| Some((side.as_ref()?, *access)));
-            sides.filter(|((_, bytes), _)| !bytes.is_empty())
+            let lane = stream.lane();
+            let new = move |bytes, access| Use { lane, ticket, bytes, access, what };
+            taken.sides().map(move |(block, bytes, access)| (block, new(bytes, access)))
         };
+        let own = |earlier: &Use| earlier.lane == stream.lane();
         // What another stream has used is ordered by more than is known here.
-        let foreign = uses().any(|((block, bytes), access)| {
-            let new = new_use(access, bytes.clone());
-            block.uses().conflict(&new, |earlier| earlier.lane == new.lane).is_some()
-        });
-        if foreign {
+        if uses().any(|(block, new)| block.uses().conflict(&new, own).is_some()) {
             return Ok(Way::Long);
         }
-        for ((block, bytes), access) in uses() {
-            let own = |earlier: &Use| earlier.lane == stream.lane();
+        for (block, new) in uses() {
             let is_over = |earlier: &Use| own(earlier) && progress.is_known(earlier.ticket);
-            block.uses().note(new_use(access, bytes.clone()), own, is_over);
+            block.uses().note(new, own, is_over);
         }
-        let bytes = |side: Option<Side<'_>>| {
-            side.map(|(block, range)| Bytes::Block { block: Arc::clone(block), range })
-        };
         let kind = (*call.layout().layout(), call.dtype());
-        let taken = Taken {
-            comm: comm.id(),
-            lane: stream.lane(),
-            ticket,
-            dtype: call.dtype(),
-            input: bytes(input),
-            output: bytes(output),
-            scalar: call.scalar(),
-        };
         let Ok(spans) = taken.seat() else { return Ok(Way::Long) };
         let called = Called {
             signature: *call.signature(),
@@ -247,13 +228,6 @@ fn gather(table: &Table, number: u64, seats: &mut Vec<Seat>) -> bool {
     // SAFETY: the last to come calls this, before the call is finished.
     unsafe { table.ring.look(number, look) };
     agree
-}
-
-/// Where one side of a call lies.
-type Side<'p> = (&'p Arc<Block>, Range<usize>);
-
-fn side<'p>(hub: &Hub, part: Option<&Part<'p, HostMemory>>) -> Result<Option<Side<'p>>, Error> {
-    part.map(|part| Ok((part.memory().block_of(hub)?, part.bytes()))).transpose()
 }
 
 /// Whether a call has been carried out.

@@ -19,11 +19,11 @@ use rankwise_model::GroupSize;
 use rankwise_program::{CommId, Drivers, Ending, InstanceId, Matcher, Verdict, Wait};
 use rankwise_topology::{Group, World, WorldRank};
 
-use crate::engine::{Job, Worked};
+use crate::engine::Job;
 use crate::express::{Desks, Table};
 use crate::inject::Injection;
 use crate::instance::{Instance, Splitting};
-use crate::jobs::{Jobs, Offer};
+use crate::jobs::{Jobs, Offer, work_through};
 use crate::landing::Landing;
 use crate::lane::{Act, Item, Lane};
 use crate::memory::{Block, Change};
@@ -326,17 +326,6 @@ fn ask(fence: Option<&mut Fence>, waker: &Waker) -> Poll<Result<(), Error>> {
 /// hook has shown it.
 fn wake(waker: Waker) {
     drop(catch_unwind(AssertUnwindSafe(|| waker.wake())));
-}
-
-/// Works on a job until there is nothing left to take. Whether this was the end of it.
-fn work_through(job: &Job) -> bool {
-    loop {
-        match job.work() {
-            Worked::Nothing => return false,
-            Worked::Some => {}
-            Worked::Finished => return true,
-        }
-    }
 }
 
 impl State {

@@ -4,13 +4,16 @@ use core::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
+use rankwise_comm::{Error, Part, Post};
 use rankwise_model::{Dtype, GroupSize, Layout, LayoutError, Operation, RankLayout, Scalar};
 use rankwise_program::{CommId, Seq, Verb};
 
+use crate::comm::Comm;
 use crate::engine::{Job, Seat, Span};
-use crate::memory::Block;
+use crate::memory::{Block, HostMemory};
 use crate::split::SplitSeat;
 use crate::table::place;
+use crate::uses::Access;
 
 /// One collective or message of all its ranks.
 pub(crate) struct Instance {
@@ -129,6 +132,39 @@ impl Instance {
 }
 
 impl Taken {
+    /// What a call holds, and where it goes.
+    pub(crate) fn of(post: &Post<'_, Comm>, lane: usize, ticket: u64) -> Result<Self, Error> {
+        let (comm, call) = (post.comm(), post.call());
+        let bytes = |part: Option<&Part<'_, HostMemory>>| {
+            part.map(|part| {
+                let block = Arc::clone(part.memory().block_of(comm.hub())?);
+                Ok::<_, Error>(Bytes::Block { block, range: part.bytes() })
+            })
+            .transpose()
+        };
+        Ok(Self {
+            comm: comm.id(),
+            lane,
+            ticket,
+            dtype: call.dtype(),
+            input: bytes(call.input())?,
+            output: bytes(call.output())?,
+            scalar: call.scalar(),
+        })
+    }
+
+    /// The bytes that it reads and writes, as far as their uses are counted.
+    pub(crate) fn sides(&self) -> impl Iterator<Item = (&Arc<Block>, Range<usize>, Access)> {
+        let reads = self.input.as_ref().map(|bytes| (bytes, Access::Read));
+        let writes = self.output.as_ref().map(|bytes| (bytes, Access::Write));
+        reads.into_iter().chain(writes).filter_map(|(bytes, access)| match bytes {
+            Bytes::Block { block, range } if !range.is_empty() => {
+                Some((block, range.clone(), access))
+            }
+            _ => None,
+        })
+    }
+
     /// Where its bytes lie: inside their blocks. Or why they cannot, a contradiction within
     /// this crate.
     pub(crate) fn seat(&self) -> Result<Seat, String> {

@@ -49,7 +49,7 @@ impl Jobs {
     /// Does a job to its end, with the help of whoever waits.
     pub(crate) fn work_off(&self, job: &Arc<Job>) {
         let shared = self.publish(None, job);
-        while job.work() == Worked::Some {}
+        work_through(job);
         if !shared {
             return;
         }
@@ -70,5 +70,16 @@ impl Jobs {
 
     fn lock(&self) -> MutexGuard<'_, Vec<Offer>> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Works on a job until there is nothing left to take. Whether this was the end of it.
+pub(crate) fn work_through(job: &Job) -> bool {
+    loop {
+        match job.work() {
+            Worked::Nothing => return false,
+            Worked::Some => {}
+            Worked::Finished => return true,
+        }
     }
 }

@@ -36,9 +36,7 @@ impl Hub {
         self.settle(state, changes);
         fences
     }
-}
 
-impl Hub {
     /// What every rank is doing, a line each.
     pub(crate) fn status(self: &Arc<Self>) -> String {
         let (mut state, mut changes) = (self.lock(), Changes::default());
@@ -59,44 +57,8 @@ impl State {
         changes: &mut Changes,
     ) {
         self.shut(comm, changes);
-        self.give_up_splits(comm, rank, error, changes);
+        self.take_back(rank, Some(comm), Ending::Aborted, error, changes);
         self.matcher.leave(comm, rank, Ending::Aborted);
-        for at in 0..self.lanes.len() {
-            let Some(lane) = self.lanes.get(at).filter(|lane| lane.rank == rank) else { continue };
-            let first = lane.queue.iter().find(|item| match &item.act {
-                // What is being done is left to be done.
-                Act::Calls { instances, .. } if instances.iter().any(|id| self.is_running(*id)) => {
-                    false
-                }
-                Act::Calls { instances, .. } => {
-                    instances.iter().any(|id| self.has_seat(*id, comm, at, item.ticket))
-                }
-                _ => false,
-            });
-            if let Some(ticket) = first.map(|item| item.ticket) {
-                self.withdraw(at, ticket, Ending::Aborted, error, changes);
-            }
-        }
-    }
-
-    /// Takes a rank's part in the splits of a communicator back.
-    fn give_up_splits(
-        &mut self,
-        comm: CommId,
-        rank: WorldRank,
-        error: &Error,
-        changes: &mut Changes,
-    ) {
-        for (id, splitting) in self.splits.iter_mut().filter(|(_, one)| one.comm == comm) {
-            let own = splitting
-                .seats
-                .iter_mut()
-                .find(|seat| seat.as_ref().is_some_and(|seat| seat.rank == rank));
-            if let Some(seat) = own.and_then(Option::take) {
-                seat.fail(error, &mut changes.wakers);
-                self.matcher.withdraw(*id, rank);
-            }
-        }
     }
 
     /// A rank is gone at once, from everywhere.
@@ -109,23 +71,54 @@ impl State {
     ) {
         self.shut_all_of(rank, changes);
         self.matcher.last_words(rank, how);
-        let comms: Vec<_> = self.splits.values().map(|one| one.comm).collect();
-        for comm in comms {
-            self.give_up_splits(comm, rank, error, changes);
+        self.take_back(rank, None, Ending::Killed, error, changes);
+        self.end(rank, Ending::Killed, how);
+    }
+
+    /// Nothing more will come from a rank, whose tables are shut: if it calls all the same,
+    /// it is told why not.
+    pub(crate) fn end(&mut self, rank: WorldRank, how: Ending, told: &str) {
+        self.matcher.end(rank, how);
+        self.ended.insert(rank, told.to_owned());
+    }
+
+    /// Takes back what a rank has enqueued on a communicator, or on all, and whatever stands
+    /// behind it; its part in splits, too. What is being done is left to be done.
+    fn take_back(
+        &mut self,
+        rank: WorldRank,
+        from: Option<CommId>,
+        how: Ending,
+        error: &Error,
+        changes: &mut Changes,
+    ) {
+        let splits = self.splits.iter_mut();
+        for (id, splitting) in splits.filter(|(_, one)| from.is_none_or(|comm| one.comm == comm)) {
+            let own = splitting
+                .seats
+                .iter_mut()
+                .find(|seat| seat.as_ref().is_some_and(|seat| seat.rank == rank));
+            if let Some(seat) = own.and_then(Option::take) {
+                seat.fail(error, &mut changes.wakers);
+                self.matcher.withdraw(*id, rank);
+            }
         }
         for at in 0..self.lanes.len() {
             let Some(lane) = self.lanes.get(at).filter(|lane| lane.rank == rank) else { continue };
-            // What is being done is left to be done.
             let first = lane.queue.iter().find(|item| match &item.act {
-                Act::Calls { instances, .. } => !instances.iter().any(|id| self.is_running(*id)),
+                Act::Calls { instances, .. } => {
+                    let concerns = |id: &InstanceId| {
+                        from.is_none_or(|comm| self.has_seat(*id, comm, at, item.ticket))
+                    };
+                    !instances.iter().any(|id| self.is_running(*id))
+                        && instances.iter().any(concerns)
+                }
                 _ => false,
             });
             if let Some(ticket) = first.map(|item| item.ticket) {
-                self.withdraw(at, ticket, Ending::Killed, error, changes);
+                self.withdraw(at, ticket, how, error, changes);
             }
         }
-        self.matcher.end(rank, Ending::Killed);
-        self.ended.insert(rank, how.to_owned());
     }
 
     fn is_running(&self, id: InstanceId) -> bool {
@@ -156,7 +149,7 @@ impl State {
             let (rank, is_first) = (lane.rank, lane.failure.is_none());
             let (dropped, followers) = self.fail_from(at, ticket, error, changes);
             if let Some(lane) = self.lanes.get_mut(at).filter(|_| is_first) {
-                lane.withdrawn.get_or_insert(how);
+                lane.withdrawn = Some(how);
             }
             for item in dropped {
                 if let Act::Calls { instances, reached, .. } = &item.act {

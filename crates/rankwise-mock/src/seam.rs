@@ -3,7 +3,7 @@
 //! The same matching, blame and arithmetic as for [`Comm`], but the caller brings raw
 //! spans, and answers for them.
 
-use rankwise_comm::{Communicator, Error, Fault};
+use rankwise_comm::{Communicator, Error, Fault, Memory};
 use rankwise_model::{Rank, Scalar};
 use rankwise_program::Entry;
 use rankwise_program::{Signature, Site};
@@ -11,6 +11,7 @@ use rankwise_program::{Signature, Site};
 use crate::comm::Comm;
 use crate::engine::Span;
 use crate::instance::{Bytes, Seating, Taken};
+use crate::memory::HostMemory;
 use crate::stream::Stream;
 use crate::submit::{Prepared, enqueue};
 use crate::uses::What;
@@ -78,4 +79,17 @@ fn prepare<'p>(comm: &'p Comm, stream: &'p Stream, call: &RawCall) -> Result<Pre
         what: What::Call(verb.name(), here),
         poisons: false,
     })
+}
+
+/// Where memory lies that `comm` has allocated: for whoever measures the engine on the
+/// very bytes of a run.
+///
+/// A span dereferences nothing. To hand it to [`Job::new`](crate::engine::Job::new) is to
+/// promise that the memory is kept, and that no call uses it meanwhile.
+///
+/// # Errors
+///
+/// If the memory is another world's.
+pub fn span_of(comm: &Comm, memory: &HostMemory) -> Result<Option<Span>, Error> {
+    Ok(memory.block_of(comm.hub())?.span(&(0..memory.bytes())))
 }

@@ -4,7 +4,7 @@ use core::ops::Range;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rankwise_comm::{Communicator, Error, Fault, Part, Placement, Post};
+use rankwise_comm::{Communicator, Error, Fault, Placement, Post};
 use rankwise_model::Rank;
 use rankwise_program::Site;
 use rankwise_program::{CommId, Entry, InstanceId, Seat, Standing};
@@ -15,9 +15,9 @@ use crate::express::Way;
 use crate::hub::{Changes, Hub, Rigor, State};
 use crate::instance::{Bytes, Instance, Seating, Taken};
 use crate::lane::Act;
-use crate::memory::{Block, HostMemory};
+use crate::memory::Block;
 use crate::stream::Stream;
-use crate::uses::{Access, Use, What};
+use crate::uses::{Use, What};
 
 /// A call that is about to be enqueued.
 pub(crate) struct Prepared<'p> {
@@ -85,13 +85,6 @@ pub(crate) fn enqueue(calls: Vec<Prepared<'_>>) -> Result<(), Error> {
 impl<'p> Prepared<'p> {
     fn of(post: &'p Post<'_, Comm>) -> Result<Self, Error> {
         let (comm, call) = (post.comm(), post.call());
-        let bytes = |part: Option<&Part<'_, HostMemory>>| {
-            part.map(|part| {
-                let block = Arc::clone(part.memory().block_of(comm.hub())?);
-                Ok::<_, Error>(Bytes::Block { block, range: part.bytes() })
-            })
-            .transpose()
-        };
         let signature = *call.signature();
         let (site, tag) = (Site::Code(call.site()), call.tag().cloned());
         Ok(Self {
@@ -100,15 +93,7 @@ impl<'p> Prepared<'p> {
             entry: Entry { comm: comm.id(), signature, site, tag },
             seating: Seating::of(signature.verb(), *call.layout())
                 .map_err(|error| Fault::Layout { error, site: call.site() })?,
-            taken: Taken {
-                comm: comm.id(),
-                lane: 0,
-                ticket: 0,
-                dtype: call.dtype(),
-                input: bytes(call.input())?,
-                output: bytes(call.output())?,
-                scalar: call.scalar(),
-            },
+            taken: Taken::of(post, 0, 0)?,
             what: What::Call(signature.verb().name(), call.site()),
             poisons: comm.hub().rigor == Rigor::Strict && call.placement() == Placement::OutOfPlace,
         })
@@ -120,18 +105,6 @@ impl<'p> Prepared<'p> {
             Bytes::Block { block, range } => Some((Arc::clone(block), range.clone())),
             Bytes::Raw(_) => None,
         }
-    }
-
-    /// The bytes that it reads and writes, as far as their uses are counted.
-    fn sides(&self) -> impl Iterator<Item = (&Arc<Block>, Range<usize>, Access)> {
-        let reads = self.taken.input.as_ref().map(|bytes| (bytes, Access::Read));
-        let writes = self.taken.output.as_ref().map(|bytes| (bytes, Access::Write));
-        reads.into_iter().chain(writes).filter_map(|(bytes, access)| match bytes {
-            Bytes::Block { block, range } if !range.is_empty() => {
-                Some((block, range.clone(), access))
-            }
-            _ => None,
-        })
     }
 }
 
@@ -184,7 +157,7 @@ impl State {
         for (position, call) in unit.calls.iter().enumerate() {
             let comm = call.comm;
             self.check_open(comm.id(), unit.rank, comm.rank(), comm.name())?;
-            for (block, bytes, access) in call.sides() {
+            for (block, bytes, access) in call.taken.sides() {
                 let new = self.next_use(unit.lane, &bytes, access, call.what);
                 self.check_use(unit.rank, block, &new)?;
                 let call = (number, position);

@@ -195,8 +195,7 @@ impl Hub {
         if let Some(words) = words {
             state.matcher.last_words(rank, words);
         }
-        state.matcher.end(rank, how);
-        state.ended.insert(rank, "given up: its program is over".to_owned());
+        state.end(rank, how, "given up: its program is over");
         self.settle(state, changes);
     }
 }

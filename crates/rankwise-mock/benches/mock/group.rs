@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use rankwise_comm::prelude::*;
 use rankwise_comm::{Dyn, Memory};
-use rankwise_mock::engine::{Job, Seat, Worked, span_of};
+use rankwise_mock::engine::{Job, Seat, Worked};
+use rankwise_mock::seam::span_of;
 use rankwise_mock::{Comm, HostMemory, World};
 use rankwise_model::Layout;
 

@@ -6,22 +6,7 @@ use std::sync::Arc;
 
 use rankwise_program::{Program, Report, check};
 
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, ways: u64) -> u64 {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % ways
-    }
-
-    fn pick<'t>(&mut self, of: &[&'t str]) -> &'t str {
-        of[usize::try_from(self.below(of.len() as u64)).unwrap()]
-    }
-}
+use crate::dice::Dice;
 
 /// A line of a program, with `OWN` where a rank names its own block, `PAIR` where it names
 /// its pair and `PEER` for its other.

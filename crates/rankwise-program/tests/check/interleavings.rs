@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 
 use rankwise_program::{Kind, Program, check};
 
+use crate::dice::Dice;
+
 #[derive(Clone, Debug)]
 enum Act {
     /// Reads or writes a stretch of the one buffer.
@@ -25,19 +27,6 @@ enum Act {
     Wait {
         stream: usize,
     },
-}
-
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, ways: u64) -> u64 {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % ways
-    }
 }
 
 const STREAMS: usize = 3;

@@ -3,6 +3,7 @@
 
 mod alike;
 mod buffers;
+mod dice;
 mod edits;
 mod interleavings;
 mod meeting;
