@@ -44,6 +44,12 @@ pub trait Calls<'env> {
     /// Hands over a checked call: it is enqueued, or collected by a group.
     fn post(&self, call: CheckedCall<'env, Self::Memory>) -> Result<(), Error>;
 
+    /// Hears of a call that is not handed over, since it is wrong in itself; and says what
+    /// its caller is told.
+    fn refuse(&self, error: Error) -> Error {
+        error
+    }
+
     /// Every rank gets the fold of all inputs.
     #[track_caller]
     fn all_reduce<T: Kind>(
@@ -225,8 +231,8 @@ pub trait Calls<'env> {
         input: impl Source<'env, Kind = T, Memory = Self::Memory>,
     ) -> Result<(), Error> {
         let asked = Asked { verb: Verb::Send { to }, scalar: None, site: Location::caller() };
-        let call = CheckedCall::out_of_place(self.caller(), asked, Some(input.source()), None)?;
-        self.post(call)
+        let call = CheckedCall::out_of_place(self.caller(), asked, Some(input.source()), None);
+        hand_over(self, call)
     }
 
     /// Receives from rank `from`, which must post the matching [`send`](Self::send).
@@ -237,8 +243,8 @@ pub trait Calls<'env> {
         output: impl Target<'env, Kind = T, Memory = Self::Memory>,
     ) -> Result<(), Error> {
         let asked = Asked { verb: Verb::Recv { from }, scalar: None, site: Location::caller() };
-        let call = CheckedCall::out_of_place(self.caller(), asked, None, Some(output.target()))?;
-        self.post(call)
+        let call = CheckedCall::out_of_place(self.caller(), asked, None, Some(output.target()));
+        hand_over(self, call)
     }
 }
 
@@ -252,12 +258,8 @@ fn both<'env, T: Kind, C: Calls<'env> + ?Sized>(
     site: &'static Location<'static>,
 ) -> Result<(), Error> {
     let (input, output) = (Some(input.source()), Some(output.target()));
-    calls.post(CheckedCall::out_of_place(
-        calls.caller(),
-        asked(operation, op, site)?,
-        input,
-        output,
-    )?)
+    let asked = asked(operation, op, site)?;
+    hand_over(calls, CheckedCall::out_of_place(calls.caller(), asked, input, output))
 }
 
 /// A collective whose sides share one buffer.
@@ -268,11 +270,20 @@ fn one<'env, T: Kind, C: Calls<'env> + ?Sized>(
     whole: impl Target<'env, Kind = T, Memory = C::Memory>,
     site: &'static Location<'static>,
 ) -> Result<(), Error> {
-    calls.post(CheckedCall::in_place(
-        calls.caller(),
-        asked(operation, op, site)?,
-        whole.target().shared(),
-    )?)
+    let asked = asked(operation, op, site)?;
+    hand_over(calls, CheckedCall::in_place(calls.caller(), asked, whole.target().shared()))
+}
+
+/// Posts a call, if it is right.
+#[inline]
+fn hand_over<'env, C: Calls<'env> + ?Sized>(
+    calls: &C,
+    checked: Result<CheckedCall<'env, C::Memory>, Error>,
+) -> Result<(), Error> {
+    match checked {
+        Ok(call) => calls.post(call),
+        Err(error) => Err(calls.refuse(error)),
+    }
 }
 
 #[inline]

@@ -66,13 +66,15 @@ pub struct Capabilities {
     reductions: Vec<(Reduction, DtypeSet)>,
     fold_order: FoldOrder,
     splits: bool,
+    poisons_groups: bool,
 }
 
 impl Capabilities {
     /// A backend that does nothing yet; `backend` is its name with its version.
     pub fn none(backend: impl Into<Cow<'static, str>>, fold_order: FoldOrder) -> Self {
         let backend = backend.into();
-        Self { backend, rows: Vec::new(), reductions: Vec::new(), fold_order, splits: false }
+        let (rows, reductions) = (Vec::new(), Vec::new());
+        Self { backend, rows, reductions, fold_order, splits: false, poisons_groups: false }
     }
 
     /// A backend that does everything of this version of the model.
@@ -108,6 +110,14 @@ impl Capabilities {
         self
     }
 
+    /// Declares that one wrong call in a group makes the group fail, even where the rank
+    /// program goes on.
+    #[must_use]
+    pub const fn with_poisoned_groups(mut self) -> Self {
+        self.poisons_groups = true;
+        self
+    }
+
     /// The backend's name, with its version where it has one.
     pub fn backend(&self) -> &str {
         &self.backend
@@ -121,6 +131,12 @@ impl Capabilities {
     /// Whether communicators can be split.
     pub const fn splits(&self) -> bool {
         self.splits
+    }
+
+    /// Whether one wrong call in a [group](crate::Group) makes the whole group fail, even
+    /// where the rank program goes on.
+    pub const fn poisons_groups(&self) -> bool {
+        self.poisons_groups
     }
 
     /// Whether it does this operation, with this reduction if it combines, for this type.

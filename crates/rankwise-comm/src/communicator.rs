@@ -67,6 +67,13 @@ pub trait Communicator: Sized + Send + Sync + 'static {
     /// communicators and streams. All are taken, or none.
     fn submit(posts: &[Post<'_, Self>]) -> Result<(), Error>;
 
+    /// Hears of a call that was refused before it came here, since it was wrong in itself,
+    /// and says what its caller is told. A backend whose library remembers wrong calls may
+    /// answer with the first of them.
+    fn refused(&self, error: Error) -> Error {
+        error
+    }
+
     /// A new communicator per colour, ordered by key and then by the ranks of this one
     /// (`ncclCommSplit`). Every rank of this communicator must call it; one without a
     /// colour gets `None`.
@@ -119,5 +126,9 @@ impl<'env, C: Communicator> Calls<'env> for C {
 
     fn post(&self, call: CheckedCall<'env, C::Memory>) -> Result<(), Error> {
         C::submit(&[Post::new(self, self.stream(), call)?])
+    }
+
+    fn refuse(&self, error: Error) -> Error {
+        self.refused(error)
     }
 }

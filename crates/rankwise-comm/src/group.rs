@@ -17,7 +17,9 @@ use crate::post::Post;
 /// write what another writes; the borrow checker sees to it, since every buffer stays
 /// borrowed until the group is submitted.
 ///
-/// An error or a panic in the closure submits nothing. A group cannot leave its
+/// An error or a panic in the closure submits nothing. If the closure goes on after a call
+/// was refused, the others are submitted, unless the backend declares that
+/// [its groups are poisoned](crate::Capabilities::poisons_groups) then. A group cannot leave its
 /// closure, its thread or an `await`.
 ///
 /// ```
@@ -137,6 +139,8 @@ use crate::post::Post;
 pub struct Group<'env, C: Communicator> {
     on: On<'env, C>,
     posts: RefCell<Vec<Post<'env, C>>>,
+    /// What the first call was refused for that poisons the group.
+    poison: RefCell<Option<Error>>,
 }
 
 /// A group, for calls on another communicator or stream than its own.
@@ -147,7 +151,7 @@ pub struct Joined<'g, 'env, C: Communicator> {
 
 impl<'env, C: Communicator> Group<'env, C> {
     pub(crate) const fn new(on: On<'env, C>) -> Self {
-        Self { on, posts: RefCell::new(Vec::new()) }
+        Self { on, posts: RefCell::new(Vec::new()), poison: RefCell::new(None) }
     }
 
     /// Calls of this group on another communicator or stream.
@@ -156,6 +160,9 @@ impl<'env, C: Communicator> Group<'env, C> {
     }
 
     pub(crate) fn submit(self) -> Result<(), Error> {
+        if let Some(error) = self.poison.into_inner() {
+            return Err(error);
+        }
         let posts = self.posts.into_inner();
         if posts.is_empty() { Ok(()) } else { C::submit(&posts) }
     }
@@ -164,6 +171,14 @@ impl<'env, C: Communicator> Group<'env, C> {
         let post = Post::new(on.comm(), on.stream(), call)?;
         self.posts.borrow_mut().push(post);
         Ok(())
+    }
+
+    fn refuse(&self, on: &On<'env, C>, error: Error) -> Error {
+        let error = on.comm().refused(error);
+        if on.comm().capabilities().poisons_groups() {
+            self.poison.borrow_mut().get_or_insert_with(|| error.clone());
+        }
+        error
     }
 }
 
@@ -177,6 +192,10 @@ impl<'env, C: Communicator> Calls<'env> for Group<'env, C> {
     fn post(&self, call: CheckedCall<'env, C::Memory>) -> Result<(), Error> {
         self.collect(&self.on, call)
     }
+
+    fn refuse(&self, error: Error) -> Error {
+        Self::refuse(self, &self.on, error)
+    }
 }
 
 impl<'env, C: Communicator> Calls<'env> for Joined<'_, 'env, C> {
@@ -188,5 +207,9 @@ impl<'env, C: Communicator> Calls<'env> for Joined<'_, 'env, C> {
 
     fn post(&self, call: CheckedCall<'env, C::Memory>) -> Result<(), Error> {
         self.group.collect(&self.on, call)
+    }
+
+    fn refuse(&self, error: Error) -> Error {
+        Group::refuse(self.group, &self.on, error)
     }
 }

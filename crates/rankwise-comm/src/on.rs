@@ -81,4 +81,8 @@ impl<'env, C: Communicator> Calls<'env> for On<'_, C> {
     fn post(&self, call: CheckedCall<'env, C::Memory>) -> Result<(), Error> {
         C::submit(&[Post::new(self.comm, self.stream, call)?])
     }
+
+    fn refuse(&self, error: Error) -> Error {
+        self.comm.refused(error)
+    }
 }

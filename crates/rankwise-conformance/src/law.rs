@@ -75,7 +75,8 @@ pub enum Law {
 
     /// Calls that are wrong on paper are refused with both numbers, and leave no trace.
     Refusals,
-    /// A group that is given up halfway posts nothing.
+    /// A group that is given up halfway posts nothing; one that goes on after a refused call
+    /// posts the others, or nothing if that is declared.
     GroupGivenUp,
 
     /// An abort ends a wait, and says that it does.

@@ -8,8 +8,8 @@ use std::thread;
 use std::time::Instant;
 
 use rankwise_comm::{
-    Abort, AbortHandle, Capabilities, Communicator, DeviceOrdinal, Error, Fault, Fence, FoldOrder,
-    Pending, Post,
+    Abort, AbortHandle, Capabilities, Communicator, DeviceOrdinal, Error, Fault, Fence, Pending,
+    Post,
 };
 use rankwise_model::{GroupSize, Rank};
 use rankwise_program::{CommId, Ending, Entry, Standing};
@@ -21,6 +21,7 @@ use crate::hub::{Changes, Hub};
 use crate::inject::Injection;
 use crate::instance::Splitting;
 use crate::memory::HostMemory;
+use crate::quirks::Quirk;
 use crate::split::{Claim, Joined, Slot, SplitSeat, SplitWait};
 use crate::stream::Stream;
 use crate::table::place;
@@ -39,14 +40,16 @@ pub struct Comm {
     table: Option<Arc<Table>>,
     stream: Stream,
     streams: AtomicUsize,
+    /// The refusal that every later call gets, with [`Quirk::StickyRefusals`].
+    refusal: OnceLock<Error>,
 }
 
 impl Comm {
     pub(crate) fn new(hub: &Arc<Hub>, world_rank: WorldRank, joined: Joined) -> Self {
         let Joined { comm: id, name, group, rank, table } = joined;
         let stream = Stream::new(hub, world_rank, id, &format!("{name}#0"));
-        let streams = AtomicUsize::new(1);
-        Self { hub: Arc::clone(hub), id, name, group, rank, world_rank, table, stream, streams }
+        let (hub, streams, refusal) = (Arc::clone(hub), AtomicUsize::new(1), OnceLock::new());
+        Self { hub, id, name, group, rank, world_rank, table, stream, streams, refusal }
     }
 
     /// Its ranks, as ranks of the whole world, in order.
@@ -76,6 +79,12 @@ impl Comm {
     /// Where its ranks meet the short way, and the own seat there.
     pub(crate) fn seat(&self) -> Option<(&Arc<Table>, usize)> {
         Some((self.table.as_ref()?, place(self.rank.index())))
+    }
+
+    /// Why nothing can be called on it any more, if so.
+    pub(crate) fn check_usable(&self) -> Result<(), Error> {
+        self.refusal.get().map_or(Ok(()), |error| Err(error.clone()))?;
+        self.hub.lock().check_open(self.id, self.world_rank, self.rank, &self.name)
     }
 
     fn leave(&self, how: Ending) {
@@ -112,10 +121,8 @@ impl Communicator for Comm {
     }
 
     fn capabilities(&self) -> &Capabilities {
-        static EVERYTHING: OnceLock<Capabilities> = OnceLock::new();
-        EVERYTHING.get_or_init(|| {
-            Capabilities::everything(concat!("mock ", env!("CARGO_PKG_VERSION")), FoldOrder::Rank)
-        })
+        let [of_many, of_one] = &self.hub.capabilities;
+        if self.group.size() == GroupSize::ONE { of_one } else { of_many }
     }
 
     fn stream(&self) -> &Stream {
@@ -146,9 +153,17 @@ impl Communicator for Comm {
         }
     }
 
+    fn refused(&self, error: Error) -> Error {
+        if self.hub.quirks.contains(Quirk::StickyRefusals) {
+            return self.refusal.get_or_init(|| error).clone();
+        }
+        error
+    }
+
     #[track_caller]
     fn split(&self, color: Option<u32>, key: i32) -> Result<Pending<Option<Self>>, Error> {
         let site = Location::caller();
+        self.refusal.get().map_or(Ok(()), |error| Err(error.clone()))?;
         let signed = color.map(i32::try_from).transpose().map_err(|_| Fault::Unsupported {
             backend: self.capabilities().backend().to_owned(),
             what: format!("colours above {} ({site}); found {color:?}", i32::MAX),

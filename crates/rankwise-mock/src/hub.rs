@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use rankwise_comm::{Error, Fault, Fence};
+use rankwise_comm::{Capabilities, Error, Fault, Fence};
 use rankwise_model::GroupSize;
 use rankwise_program::{CommId, Drivers, Ending, InstanceId, Matcher, Verdict, Wait};
 use rankwise_topology::{Group, World, WorldRank};
@@ -28,6 +28,7 @@ use crate::landing::Landing;
 use crate::lane::{Act, Item, Lane};
 use crate::memory::{Block, Change};
 use crate::point::Place;
+use crate::quirks::Quirks;
 use crate::recording::Recorder;
 use crate::table::place;
 use crate::waits::Waits;
@@ -38,6 +39,9 @@ pub(crate) struct Hub {
     pub(crate) number: u64,
     pub(crate) jobs: Jobs,
     pub(crate) rigor: Rigor,
+    pub(crate) quirks: Quirks,
+    /// Of the world's communicators, and of those of one rank.
+    pub(crate) capabilities: [Capabilities; 2],
     pub(crate) injection: Option<Arc<Injection>>,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) desks: Arc<Desks>,
@@ -48,6 +52,7 @@ pub(crate) struct Hub {
 #[derive(Default)]
 pub(crate) struct Extras {
     pub(crate) rigor: Rigor,
+    pub(crate) quirks: Quirks,
     pub(crate) injection: Option<Arc<Injection>>,
     pub(crate) recorder: Option<Recorder>,
 }
@@ -131,9 +136,20 @@ impl Hub {
             waits: world.ranks().map(|_| Waits::new(drivers)).collect(),
         };
         let number = WORLDS.fetch_add(1, Ordering::Relaxed);
-        let Extras { rigor, injection, recorder } = extras;
+        let Extras { rigor, quirks, injection, recorder } = extras;
+        let capabilities = [ranks, GroupSize::ONE].map(|ranks| quirks.capabilities(ranks));
         let (jobs, state) = (Jobs::default(), Mutex::new(state));
-        Arc::new(Self { number, jobs, rigor, injection, recorder, desks, state })
+        Arc::new(Self {
+            number,
+            jobs,
+            rigor,
+            quirks,
+            capabilities,
+            injection,
+            recorder,
+            desks,
+            state,
+        })
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {

@@ -16,6 +16,7 @@ use crate::hub::{Changes, Hub, Rigor, State};
 use crate::instance::{Bytes, Instance, Seating, Taken};
 use crate::lane::Act;
 use crate::memory::Block;
+use crate::quirks::{self, Quirks};
 use crate::stream::Stream;
 use crate::uses::{Use, What};
 
@@ -49,8 +50,14 @@ pub(crate) struct Item {
     pub(crate) poison: Vec<(Arc<Block>, Range<usize>)>,
 }
 
-/// Enqueues the posts as units, one per rank and stream.
+/// Enqueues the posts, as far as the world's quirks let them.
 pub(crate) fn submit(posts: &[&Post<'_, Comm>]) -> Result<(), Error> {
+    let quirks = posts.first().map_or(Quirks::NONE, |post| post.comm().hub().quirks);
+    if quirks == Quirks::NONE { submit_plainly(posts) } else { quirks::submit(quirks, posts) }
+}
+
+/// Enqueues the posts as units, one per rank and stream.
+pub(crate) fn submit_plainly(posts: &[&Post<'_, Comm>]) -> Result<(), Error> {
     if let [post] = posts
         && let Way::Short = post.comm().hub().post_short(post)?
     {

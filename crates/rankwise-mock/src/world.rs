@@ -13,6 +13,7 @@ use rankwise_topology::{Group, World as Ranks, WorldRank};
 use crate::comm::Comm;
 use crate::hub::{Changes, Extras, Hub, Rigor};
 use crate::inject::{Faults, Injection};
+use crate::quirks::Quirks;
 use crate::recording::Recorder;
 use crate::split::Joined;
 
@@ -36,6 +37,7 @@ pub struct World {
     ranks: GroupSize,
     drivers: Drivers,
     rigor: Rigor,
+    quirks: Quirks,
     faults: Faults,
     recorder: Option<Recorder>,
 }
@@ -53,8 +55,8 @@ impl World {
     /// A world of `ranks` ranks, each driven by one thread or one task: while that waits
     /// (without a deadline), the rank is taken for one that can do nothing else.
     pub const fn new(ranks: GroupSize) -> Self {
-        let (drivers, rigor) = (Drivers::One, Rigor::Usual);
-        Self { ranks, drivers, rigor, faults: Faults::none(), recorder: None }
+        let (drivers, rigor, quirks) = (Drivers::One, Rigor::Usual, Quirks::NONE);
+        Self { ranks, drivers, rigor, quirks, faults: Faults::none(), recorder: None }
     }
 
     /// The same for a number that is not zero; zero is taken for one.
@@ -85,6 +87,13 @@ impl World {
     #[must_use]
     pub const fn strict(mut self) -> Self {
         self.rigor = Rigor::Strict;
+        self
+    }
+
+    /// Where a library differs from the specification, the world does as the library.
+    #[must_use]
+    pub const fn with_quirks(mut self, quirks: Quirks) -> Self {
+        self.quirks = quirks;
         self
     }
 
@@ -167,11 +176,12 @@ impl World {
     }
 
     fn start(self) -> (Arc<Hub>, Vec<Comm>) {
-        let (rigor, injection) = (self.rigor, Injection::of(&self.faults));
+        let (rigor, quirks) = (self.rigor, self.quirks);
+        let injection = Injection::of(&self.faults);
         if let Some(recorder) = &self.recorder {
             recorder.begin();
         }
-        let extras = Extras { rigor, injection, recorder: self.recorder };
+        let extras = Extras { rigor, quirks, injection, recorder: self.recorder };
         let hub = Hub::new(self.ranks, self.drivers, extras);
         let group = Group::whole(Ranks::new(self.ranks));
         let name: Arc<str> = "world".into();

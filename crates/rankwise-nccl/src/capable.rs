@@ -54,10 +54,11 @@ pub(crate) fn capabilities(nccl: Nccl, device: &Device, ranks: GroupSize) -> Cap
         ),
     ];
     let none = Capabilities::none(nccl.backend(), FoldOrder::Unspecified);
+    // A wrong call never reaches the library, so it is the group that must fail as there.
     let mut capable = there
         .into_iter()
         .filter(|(_, is_there)| *is_there)
-        .fold(none, |capable, (kind, _)| capable.with(kind, moved));
+        .fold(none.with_poisoned_groups(), |capable, (kind, _)| capable.with(kind, moved));
 
     for reduction in [Reduction::Sum, Reduction::Prod, Reduction::Max, Reduction::Min] {
         capable = capable.with_reduction(reduction, reduced);

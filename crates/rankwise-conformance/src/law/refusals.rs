@@ -108,5 +108,19 @@ pub(super) fn group_given_up<C: Communicator>(comm: &C) -> Result<(), Defect> {
     });
     refused("a group with a wrong call", result, length(Side::Output, 5, 4))?;
     unharmed(comm)?;
-    holds(comm, "the output of the right call in the group", &y, &[-77; 4])
+    holds(comm, "the output of the right call in the group", &y, &[-77; 4])?;
+
+    let result = comm.group(|group| {
+        let wrong = group.all_reduce(Reduction::Sum, &x, &mut longer);
+        group.all_reduce(Reduction::Sum, &x, &mut y)?;
+        Ok(wrong)
+    });
+    let what = "the output of the right call beside a wrong one";
+    if comm.capabilities().poisons_groups() {
+        refused("a group that went on", result, length(Side::Output, 5, 4))?;
+        return holds(comm, what, &y, &[-77; 4]);
+    }
+    refused("a wrong call in a group", result?, length(Side::Output, 5, 4))?;
+    let sum = model_at(SUM, &contributions(comm.ranks(), 0, 4), comm.rank())?;
+    holds(comm, what, &y, &sum)
 }

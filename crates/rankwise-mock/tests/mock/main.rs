@@ -9,6 +9,7 @@ mod hostile;
 mod leaks;
 mod mismatches;
 mod order;
+mod quirks;
 mod recording;
 mod short;
 mod splits;
