@@ -16,6 +16,7 @@ use rankwise_program::{CommId, Ending, Entry, Standing};
 use rankwise_program::{Signature, Site};
 use rankwise_topology::{Group, WorldRank};
 
+use crate::explore::Step;
 use crate::express::Table;
 use crate::hub::{Changes, Hub};
 use crate::inject::Injection;
@@ -88,6 +89,8 @@ impl Comm {
     }
 
     fn leave(&self, how: Ending) {
+        // Given up or not, it is left.
+        let _ = self.hub.turn(Step::Leave);
         let (mut state, mut changes) = (self.hub.lock(), Changes::default());
         state.shut(self.id, &mut changes);
         let words = match how {
@@ -169,6 +172,7 @@ impl Communicator for Comm {
             what: format!("colours above {} ({site}); found {color:?}", i32::MAX),
             since: None,
         })?;
+        self.hub.turn(Step::Split(site))?;
         let (mut state, mut changes) = (self.hub.lock(), Changes::default());
         state.stir(self.world_rank);
         state.show(self.world_rank, &mut changes);
@@ -185,7 +189,10 @@ impl Communicator for Comm {
             .post_beside(self.world_rank, entry.clone())
             .map_err(|refused| Fault::Internal { what: refused.to_string() })?;
         if let Some(recorder) = &self.hub.recorder {
-            recorder.enqueued(self.world_rank, None, [(entry, seat.seq)]);
+            recorder.enqueued(self.world_rank, None, [(entry.clone(), seat.seq)]);
+        }
+        if let Some(baton) = &self.hub.baton {
+            baton.touch(|touched| touched.call(entry, seat.seq));
         }
         let slot = Arc::new(Slot::new());
         let (comm, ranks) = (self.id, self.group.size());
@@ -255,7 +262,10 @@ struct Aborter {
 impl Abort for Aborter {
     fn abort(&self, reason: &str) {
         let Some(hub) = self.hub.upgrade() else { return };
+        // Given up or not, it is aborted.
+        let _ = hub.turn(Step::Abort);
         let mut state = hub.lock();
+        state.stands_alone();
         let how = format!("aborted: {reason}");
         let (rank, communicator) = (self.rank, self.name.as_ref().to_owned());
         let error = Fault::Closed { rank, communicator, how: how.clone() }.into();

@@ -20,6 +20,7 @@ use rankwise_program::{CommId, Drivers, Ending, InstanceId, Matcher, Verdict, Wa
 use rankwise_topology::{Group, World, WorldRank};
 
 use crate::engine::Job;
+use crate::explore::{Baton, Step as Turn, Touched};
 use crate::express::{Desks, Table};
 use crate::inject::Injection;
 use crate::instance::{Instance, Splitting};
@@ -44,6 +45,8 @@ pub(crate) struct Hub {
     pub(crate) capabilities: [Capabilities; 2],
     pub(crate) injection: Option<Arc<Injection>>,
     pub(crate) recorder: Option<Recorder>,
+    /// Its ranks take turns, and every call goes the long way.
+    pub(crate) baton: Option<Arc<Baton>>,
     pub(crate) desks: Arc<Desks>,
     state: Mutex<State>,
 }
@@ -55,6 +58,7 @@ pub(crate) struct Extras {
     pub(crate) quirks: Quirks,
     pub(crate) injection: Option<Arc<Injection>>,
     pub(crate) recorder: Option<Recorder>,
+    pub(crate) baton: Option<Arc<Baton>>,
 }
 
 /// What a world does with memory.
@@ -70,6 +74,7 @@ pub(crate) enum Rigor {
 pub(crate) struct State {
     pub(crate) matcher: Matcher,
     pub(crate) recorder: Option<Recorder>,
+    pub(crate) baton: Option<Arc<Baton>>,
     pub(crate) desks: Arc<Desks>,
     /// Where the ranks of a communicator meet the short way: of every one that is small
     /// enough, until a rank leaves it or it fails.
@@ -124,6 +129,7 @@ impl Hub {
         let state = State {
             matcher,
             recorder: extras.recorder.clone(),
+            baton: extras.baton.clone(),
             desks: Arc::clone(&desks),
             tables: HashMap::new(),
             lanes: Vec::new(),
@@ -136,7 +142,7 @@ impl Hub {
             waits: world.ranks().map(|_| Waits::new(drivers)).collect(),
         };
         let number = WORLDS.fetch_add(1, Ordering::Relaxed);
-        let Extras { rigor, quirks, injection, recorder } = extras;
+        let Extras { rigor, quirks, injection, recorder, baton } = extras;
         let capabilities = [ranks, GroupSize::ONE].map(|ranks| quirks.capabilities(ranks));
         let (jobs, state) = (Jobs::default(), Mutex::new(state));
         Arc::new(Self {
@@ -147,9 +153,28 @@ impl Hub {
             capabilities,
             injection,
             recorder,
+            baton,
             desks,
             state,
         })
+    }
+
+    /// Comes to something that a peer could notice. An error if ranks take turns and this one
+    /// has none any more.
+    pub(crate) fn turn(&self, step: Turn) -> Result<(), Error> {
+        self.baton.as_ref().map_or(Ok(()), |baton| baton.turn(step))
+    }
+
+    /// Asks without waiting whether something of a rank is over.
+    pub(crate) fn ask(&self, rank: WorldRank, is_over: impl Fn() -> bool) -> bool {
+        let Some(baton) = &self.baton else { return is_over() };
+        if baton.turn(Turn::Poll).is_err() {
+            return true; // whoever asks until it is over must not ask for ever
+        }
+        let over = is_over();
+        baton.touch(|touched| touched.asked(rank));
+        baton.polled(over);
+        over
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
@@ -273,8 +298,10 @@ impl Hub {
             queue.running = false;
             let ticket = queue.queue.front().map(|item| item.ticket);
             if fits {
+                let rank = queue.rank;
                 queue.finish_first(&mut changes.wakers, &mut changes.ready);
                 changes.ready.push(lane);
+                state.ends_on(rank);
             } else if let Some(ticket) = ticket {
                 let what = "a copy outside its block was enqueued".to_owned();
                 state.fail_lane(lane, ticket, &Fault::Internal { what }.into(), changes);
@@ -319,8 +346,10 @@ impl Hub {
                 state.withdraw(lane, ticket, Ending::Killed, &error, changes);
             }
             _ => {
+                let rank = queue.rank;
                 queue.finish_first(&mut changes.wakers, &mut changes.ready);
                 changes.ready.push(lane);
+                state.ends_on(rank);
             }
         }
         state
@@ -355,7 +384,10 @@ impl State {
         if let Some(recorder) = &self.recorder {
             recorder.add_communicator(comm, name, group);
         }
-        let table = Table::new(comm, group);
+        let table = match self.baton {
+            None => Table::new(comm, group),
+            Some(_) => None,
+        };
         self.tables.extend(table.iter().map(|table| (comm, Arc::clone(table))));
         (comm, table)
     }
@@ -366,6 +398,28 @@ impl State {
             self.matcher.inform(rank, report);
         }
         error
+    }
+
+    /// Something has failed, or been made anew: no step of another rank may be exchanged with
+    /// this one.
+    pub(crate) fn stands_alone(&self) {
+        if let Some(baton) = &self.baton {
+            baton.touch(Touched::everything);
+        }
+    }
+
+    /// What this step does depends on how far the streams of that rank are.
+    pub(crate) fn asks(&self, rank: WorldRank) {
+        if let Some(baton) = &self.baton {
+            baton.touch(|touched| touched.asked(rank));
+        }
+    }
+
+    /// Something on a stream of that rank is over by this step.
+    fn ends_on(&self, rank: WorldRank) {
+        if let Some(baton) = &self.baton {
+            baton.touch(|touched| touched.ended(rank));
+        }
     }
 
     /// The first item of a lane.
@@ -420,8 +474,11 @@ impl State {
                         Some(how) => self.withdraw(at, own, how, &error, changes),
                     }
                 } else if followed.progress.is_over(ticket) {
-                    self.lanes.get_mut(at)?.finish_first(&mut changes.wakers, &mut changes.ready);
+                    let lane = self.lanes.get_mut(at)?;
+                    let rank = lane.rank;
+                    lane.finish_first(&mut changes.wakers, &mut changes.ready);
                     changes.ready.push(at);
+                    self.ends_on(rank);
                 } else if !followed.followers.contains(&(ticket, at)) {
                     followed.followers.push((ticket, at));
                 }
@@ -495,8 +552,10 @@ impl State {
             if let Act::Calls { open, .. } = &mut item.act {
                 *open = open.saturating_sub(1);
                 if *open == 0 {
+                    let rank = lane.rank;
                     lane.finish_first(&mut changes.wakers, &mut changes.ready);
                     changes.ready.push(seat.lane);
+                    self.ends_on(rank);
                 }
             }
         }
@@ -525,6 +584,7 @@ impl State {
 
     /// Publishes what the matcher has found.
     fn publish(&mut self, verdict: Verdict, changes: &mut Changes) {
+        self.stands_alone();
         let error = Error::from(verdict.report);
         for comm in verdict.comms {
             self.failed.entry(comm).or_insert_with(|| error.clone());
@@ -600,6 +660,7 @@ impl State {
     /// Fails something, the lanes that follow it, and the peers of the calls that they
     /// held, and so on: by a list, since a chain may be as long as the world.
     fn fail(&mut self, first: Failing, error: &Error, changes: &mut Changes) {
+        self.stands_alone();
         let mut failing = vec![first];
         while let Some(next) = failing.pop() {
             match next {

@@ -7,6 +7,7 @@ use rankwise_program::{CommId, Ending, InstanceId};
 use rankwise_topology::WorldRank;
 
 use crate::clock::Clock;
+use crate::explore::Step;
 use crate::hub::{Changes, Hub, State};
 use crate::lane::Act;
 use crate::point::Place;
@@ -39,6 +40,8 @@ impl Hub {
 
     /// What every rank is doing, a line each.
     pub(crate) fn status(self: &Arc<Self>) -> String {
+        // Given up or not, it is a status.
+        let _ = self.turn(Step::Status);
         let (mut state, mut changes) = (self.lock(), Changes::default());
         let status = state.status(&mut changes);
         self.settle(state, changes);
@@ -69,6 +72,7 @@ impl State {
         error: &Error,
         changes: &mut Changes,
     ) {
+        self.stands_alone();
         self.shut_all_of(rank, changes);
         self.matcher.last_words(rank, how);
         self.take_back(rank, None, Ending::Killed, error, changes);
@@ -143,6 +147,7 @@ impl State {
         error: &Error,
         changes: &mut Changes,
     ) {
+        self.stands_alone();
         let mut withdrawn = vec![(at, ticket)];
         while let Some((at, ticket)) = withdrawn.pop() {
             let Some(lane) = self.lanes.get(at) else { continue };

@@ -13,7 +13,9 @@
 //!    stands for a device's memory.
 //! 3. No thread belongs to the mock. Whoever enqueues the last missing piece carries
 //!    out what has become possible; ranks that wait help with large pieces.
-//! 4. [`engine`] moves and folds the bytes: the one unsafe seam, which stand-ins for a
+//! 4. An [`Exploration`] runs a small program in every order in which its ranks can reach
+//!    their calls.
+//! 5. [`engine`] moves and folds the bytes: the one unsafe seam, which stand-ins for a
 //!    real library use too.
 //!
 //! # What it is stricter about than a GPU
@@ -59,6 +61,7 @@ pub mod seam;
 
 mod clock;
 mod comm;
+mod explore;
 mod express;
 mod foreign;
 mod hub;
@@ -81,6 +84,10 @@ mod waits;
 mod world;
 
 pub use comm::Comm;
+pub use explore::{
+    Deadlines, Exploration, Explored, Failure, Orders, Outcome, ParseScheduleError, RankEnd, Schedule,
+    Trouble, host_step,
+};
 pub use inject::{Fault, Faults};
 pub use memory::HostMemory;
 pub use quirks::{Quirk, Quirks};

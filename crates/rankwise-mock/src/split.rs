@@ -10,6 +10,7 @@ use rankwise_model::Rank;
 use rankwise_program::{CommId, Ending, InstanceId, Wait};
 use rankwise_topology::{Group, Partition, World, WorldRank};
 
+use crate::explore::Step;
 use crate::express::Table;
 use crate::hub::{Changes, Hub, State};
 use crate::instance::Splitting;
@@ -90,6 +91,7 @@ impl State {
         changes: &mut Changes,
     ) {
         let Some(Splitting { comm, seats }) = self.splits.remove(&id) else { return };
+        self.stands_alone();
         self.matcher.completed(id);
         self.reopen(comm);
         let seats: Vec<_> = seats.into_iter().flatten().collect();
@@ -159,6 +161,8 @@ impl Drop for Claim {
         if self.used {
             return;
         }
+        // Given up or not, it is dropped.
+        let _ = self.hub.turn(Step::Leave);
         let (mut state, mut changes) = (self.hub.lock(), Changes::default());
         self.slot.abandoned.store(true, Ordering::Release);
         if let Some(Ok(Some(joined))) = self.slot.outcome() {
@@ -179,7 +183,7 @@ pub(crate) struct SplitWait {
 
 impl Completion for SplitWait {
     fn is_done(&self, _ticket: u64) -> bool {
-        self.is_over()
+        self.hub.ask(self.rank, || self.is_over())
     }
 
     fn wait(&self, _ticket: u64, deadline: Option<Instant>) -> Result<(), Error> {

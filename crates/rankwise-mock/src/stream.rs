@@ -9,6 +9,7 @@ use rankwise_program::CommId;
 use rankwise_topology::WorldRank;
 
 use crate::clock::Clock;
+use crate::explore::Step;
 use crate::foreign::Nudge;
 use crate::hub::{Changes, Hub, State};
 use crate::landing::Landing;
@@ -68,6 +69,7 @@ impl Stream {
         act: impl FnOnce(&mut State, &mut Changes) -> Result<R, Error>,
     ) -> Result<R, Error> {
         let (hub, rank) = (self.hub(), self.rank());
+        hub.turn(Step::Stream)?;
         let (mut state, mut changes) = (hub.lock(), Changes::default());
         state.stir(rank);
         if let Some(other) = seen {
@@ -176,6 +178,7 @@ impl rankwise_comm::Stream for Stream {
             };
             let ticket = place.ticket(fence.ticket());
             place.check(ticket)?;
+            state.asks(place.rank);
             // What comes before on the same stream, or is known to be over, orders itself.
             if place.lane == self.lane() || place.progress.is_known(ticket) {
                 return Ok(());

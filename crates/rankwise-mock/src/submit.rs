@@ -11,6 +11,7 @@ use rankwise_program::{CommId, Entry, InstanceId, Seat, Standing};
 use rankwise_topology::WorldRank;
 
 use crate::comm::Comm;
+use crate::explore::Step;
 use crate::express::Way;
 use crate::hub::{Changes, Hub, Rigor, State};
 use crate::instance::{Bytes, Instance, Seating, Taken};
@@ -70,6 +71,9 @@ pub(crate) fn submit_plainly(posts: &[&Post<'_, Comm>]) -> Result<(), Error> {
 pub(crate) fn enqueue(calls: Vec<Prepared<'_>>) -> Result<(), Error> {
     let Some(first) = calls.first() else { return Ok(()) };
     let hub = Arc::clone(first.comm.hub());
+    if hub.baton.is_some() {
+        hub.turn(Step::of(first))?;
+    }
     let units = units(&hub, calls)?;
     let mut ranks: Vec<_> = units.iter().map(|unit| unit.rank).collect();
     ranks.dedup();
@@ -87,6 +91,17 @@ pub(crate) fn enqueue(calls: Vec<Prepared<'_>>) -> Result<(), Error> {
     drop(still);
     hub.settle(state, changes);
     done
+}
+
+impl Step {
+    /// The call, as the step of its rank.
+    const fn of(call: &Prepared<'_>) -> Self {
+        let verb = call.entry.signature.verb().name();
+        match call.entry.site {
+            Site::Code(site) => Self::Call(verb, site),
+            _ => Self::Stream,
+        }
+    }
 }
 
 impl<'p> Prepared<'p> {
@@ -223,6 +238,10 @@ impl State {
             .post(rank, stream, &entries, &mut seats)
             .map_err(|refused| internal(refused.to_string()))?;
 
+        if let Some(baton) = &self.baton {
+            let calls = entries.iter().cloned().zip(seats.iter().map(|seat| seat.seq));
+            baton.touch(|touched| calls.for_each(|(entry, seq)| touched.call(entry, seq)));
+        }
         let mut instances = Vec::with_capacity(seats.len());
         for ((seating, taken), seat) in calls.into_iter().zip(&seats) {
             let instance = self.take_seat(seat.instance, seating, taken);

@@ -16,6 +16,7 @@ use rankwise_comm::{Error, Fault};
 use rankwise_program::{Drivers, InstanceId, Wait};
 use rankwise_topology::WorldRank;
 
+use crate::explore::{Roused, Step};
 use crate::hub::{Changes, Hub, State};
 use crate::table::place;
 
@@ -148,7 +149,9 @@ impl Hub {
         awaited: &impl Awaited,
         deadline: Option<Instant>,
     ) -> Result<(), Error> {
-        if !self.stay_awake(awaited) {
+        if self.baton.is_some() {
+            self.wait_in_turn(awaited, deadline.is_some())?;
+        } else if !self.stay_awake(awaited) {
             self.sleep(awaited, deadline)?;
         } else if awaited.pass() {
             return Ok(());
@@ -157,6 +160,38 @@ impl Hub {
         let outcome = awaited.outcome(&mut state, &mut changes);
         self.settle(state, changes);
         outcome
+    }
+
+    /// Waits as a rank that takes turns. It goes to sleep in one step, and on in another.
+    fn wait_in_turn(self: &Arc<Self>, awaited: &impl Awaited, limited: bool) -> Result<(), Error> {
+        let Some(baton) = &self.baton else { return Ok(()) };
+        let rank = awaited.rank();
+        baton.turn(Step::Wait)?;
+        baton.touch(|touched| touched.asked(rank));
+        if awaited.is_over() {
+            return Ok(());
+        }
+        let (mut state, changes) = (self.lock(), Changes::default());
+        let unused = baton.waker().and_then(|waker| awaited.register(&mut state, waker));
+        if !limited && let Some(wait) = awaited.wait(&state) {
+            state.fall_asleep(rank, awaited.key(), wait);
+        }
+        self.settle(state, changes);
+        drop(unused);
+        let mut slept = Ok(Roused::Woken);
+        while !awaited.is_over() && matches!(slept, Ok(Roused::Woken)) {
+            slept = baton.sleep(limited);
+        }
+        baton.touch(|touched| touched.asked(rank));
+        self.lock().wake_up(rank, awaited.key());
+        match slept {
+            Ok(Roused::Passed) if !awaited.is_over() => {
+                let what = format!("rank {} still waits", rank.index());
+                Err(Fault::TimedOut { waited: Duration::ZERO, what }.into())
+            }
+            Ok(_) => Ok(()),
+            Err(given_up) => Err(given_up),
+        }
     }
 
     /// Waits without sleeping, and helps meanwhile. Whether it is over.
@@ -224,6 +259,7 @@ impl Hub {
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), Error>> {
         let (rank, key, waker) = (awaited.rank(), awaited.key(), cx.waker().clone());
+        self.ask(rank, || awaited.is_over());
         let mut state = self.lock();
         if !awaited.is_over() {
             let mut changes = Changes::default();

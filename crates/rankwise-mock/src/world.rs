@@ -11,6 +11,7 @@ use rankwise_program::{Drivers, Ending};
 use rankwise_topology::{Group, World as Ranks, WorldRank};
 
 use crate::comm::Comm;
+use crate::explore::Baton;
 use crate::hub::{Changes, Extras, Hub, Rigor};
 use crate::inject::{Faults, Injection};
 use crate::quirks::Quirks;
@@ -175,13 +176,22 @@ impl World {
         })
     }
 
+    /// Its ranks take turns.
+    pub(crate) fn explored_by(self, baton: &Arc<Baton>) -> (Arc<Hub>, Vec<Comm>) {
+        self.start_with(Some(Arc::clone(baton)))
+    }
+
     fn start(self) -> (Arc<Hub>, Vec<Comm>) {
+        self.start_with(None)
+    }
+
+    fn start_with(self, baton: Option<Arc<Baton>>) -> (Arc<Hub>, Vec<Comm>) {
         let (rigor, quirks) = (self.rigor, self.quirks);
         let injection = Injection::of(&self.faults);
         if let Some(recorder) = &self.recorder {
             recorder.begin();
         }
-        let extras = Extras { rigor, quirks, injection, recorder: self.recorder };
+        let extras = Extras { rigor, quirks, injection, recorder: self.recorder, baton };
         let hub = Hub::new(self.ranks, self.drivers, extras);
         let group = Group::whole(Ranks::new(self.ranks));
         let name: Arc<str> = "world".into();
@@ -199,7 +209,7 @@ impl World {
 
 impl Hub {
     /// The rank's program is over: nothing more will come from it.
-    fn end(self: &Arc<Self>, rank: WorldRank, how: Ending, words: Option<String>) {
+    pub(crate) fn end(self: &Arc<Self>, rank: WorldRank, how: Ending, words: Option<String>) {
         let (mut state, mut changes) = (self.lock(), Changes::default());
         state.shut_all_of(rank, &mut changes);
         if let Some(words) = words {
@@ -218,7 +228,7 @@ impl fmt::Display for Panicked {
 
 impl core::error::Error for Panicked {}
 
-fn message(panic: &(dyn Any + Send)) -> String {
+pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }

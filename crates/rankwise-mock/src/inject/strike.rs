@@ -13,6 +13,7 @@ use rankwise_model::Rank;
 
 use super::{Fault, Injection};
 use crate::comm::Comm;
+use crate::explore::Step;
 use crate::hub::Changes;
 use crate::memory::Change;
 use crate::uses::What;
@@ -32,6 +33,7 @@ pub(crate) fn submit(injection: &Injection, posts: &[Post<'_, Comm>]) -> Result<
         for fault in faults {
             match fault {
                 Fault::Kill => return Err(kill(comm, number)),
+                Fault::Delay(_) | Fault::InProgress(_) if comm.hub().baton.is_some() => {}
                 Fault::Delay(time) => thread::sleep(*time),
                 Fault::Drop => lost = true,
                 Fault::Duplicate => again.push(post),
@@ -74,6 +76,8 @@ fn kill(comm: &Comm, number: u64) -> Error {
     let (rank, communicator): (Rank, _) = (comm.rank(), comm.name().to_owned());
     let error = Error::from(Refusal::Closed { rank, communicator, how: how.clone() });
     let hub = comm.hub();
+    // Given up or not, it is killed.
+    let _ = hub.turn(Step::Abort);
     let (mut state, mut changes) = (hub.lock(), Changes::default());
     state.kill(comm.world_rank(), &how, &error, &mut changes);
     hub.settle(state, changes);
