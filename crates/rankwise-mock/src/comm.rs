@@ -191,11 +191,9 @@ impl Communicator for Comm {
         if let Some(recorder) = &self.hub.recorder {
             recorder.enqueued(self.world_rank, None, [(entry.clone(), seat.seq)]);
         }
-        if let Some(baton) = &self.hub.baton {
-            baton.touch(|touched| touched.call(entry, seat.seq));
-        }
         let slot = Arc::new(Slot::new());
         let (comm, ranks) = (self.id, self.group.size());
+        let number = seat.seq;
         let splitting = state
             .splits
             .entry(seat.instance)
@@ -207,6 +205,10 @@ impl Communicator for Comm {
                 key,
                 slot: Arc::clone(&slot),
             });
+        }
+        if let Some(baton) = &self.hub.baton {
+            let missing = splitting.seats.iter().filter(|seat| seat.is_none()).count();
+            baton.touch(|touched| touched.call(entry, number, missing));
         }
         if let Standing::Agreed = seat.standing {
             let name = format!("{}/split {}", self.name, seat.seq);
@@ -265,7 +267,7 @@ impl Abort for Aborter {
         // Given up or not, it is aborted.
         let _ = hub.turn(Step::Abort);
         let mut state = hub.lock();
-        state.stands_alone();
+        state.notes_trouble();
         let how = format!("aborted: {reason}");
         let (rank, communicator) = (self.rank, self.name.as_ref().to_owned());
         let error = Fault::Closed { rank, communicator, how: how.clone() }.into();

@@ -223,17 +223,7 @@ impl Exploration {
         T: PartialEq + Send + 'static,
         P: Fn(&Comm, &S) -> Result<T, Error> + Send + Sync + 'static,
     {
-        let mut explored = Explored {
-            schedules: 0,
-            repeated: 0,
-            steps: 0,
-            deepest: 0,
-            held_back: 0,
-            is_complete: false,
-            outcomes: Vec::new(),
-            failure: None,
-            given_up: None,
-        };
+        let mut explored = Explored::default();
         for _ in 0..max_runs {
             let baton = Baton::new(self.world.ranks().get(), self.limits, path);
             let ends = self.run_once(&baton, shared(), program);
@@ -251,6 +241,10 @@ impl Exploration {
             if let Some(trouble) = trouble {
                 explored.given_up = Some(Failure { schedule, trouble });
                 return explored;
+            }
+            if path.is_begun_again() {
+                explored = Explored::default();
+                continue;
             }
             match ends {
                 _ if path.repeats => explored.repeated = explored.repeated.saturating_add(1),

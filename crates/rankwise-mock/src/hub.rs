@@ -400,11 +400,10 @@ impl State {
         error
     }
 
-    /// Something has failed, or been made anew: no step of another rank may be exchanged with
-    /// this one.
-    pub(crate) fn stands_alone(&self) {
+    /// Something fails by this step.
+    pub(crate) fn notes_trouble(&self) {
         if let Some(baton) = &self.baton {
-            baton.touch(Touched::everything);
+            baton.touch(Touched::trouble);
         }
     }
 
@@ -584,7 +583,7 @@ impl State {
 
     /// Publishes what the matcher has found.
     fn publish(&mut self, verdict: Verdict, changes: &mut Changes) {
-        self.stands_alone();
+        self.notes_trouble();
         let error = Error::from(verdict.report);
         for comm in verdict.comms {
             self.failed.entry(comm).or_insert_with(|| error.clone());
@@ -660,7 +659,7 @@ impl State {
     /// Fails something, the lanes that follow it, and the peers of the calls that they
     /// held, and so on: by a list, since a chain may be as long as the world.
     fn fail(&mut self, first: Failing, error: &Error, changes: &mut Changes) {
-        self.stands_alone();
+        self.notes_trouble();
         let mut failing = vec![first];
         while let Some(next) = failing.pop() {
             match next {

@@ -89,6 +89,11 @@ const PAIR: GroupSize = match GroupSize::new(2) {
 };
 
 impl Instance {
+    /// How many members have not made the call.
+    pub(crate) fn missing(&self) -> usize {
+        self.needed.saturating_sub(self.seats.iter().flatten().count())
+    }
+
     pub(crate) fn new(layout: Layout, dtype: Dtype, needed: usize) -> Self {
         let seats = layout.ranks().ranks().map(|_| None).collect();
         Self {

@@ -72,7 +72,7 @@ impl State {
         error: &Error,
         changes: &mut Changes,
     ) {
-        self.stands_alone();
+        self.notes_trouble();
         self.shut_all_of(rank, changes);
         self.matcher.last_words(rank, how);
         self.take_back(rank, None, Ending::Killed, error, changes);
@@ -147,7 +147,7 @@ impl State {
         error: &Error,
         changes: &mut Changes,
     ) {
-        self.stands_alone();
+        self.notes_trouble();
         let mut withdrawn = vec![(at, ticket)];
         while let Some((at, ticket)) = withdrawn.pop() {
             let Some(lane) = self.lanes.get(at) else { continue };

@@ -10,7 +10,7 @@ use rankwise_model::Rank;
 use rankwise_program::{CommId, Ending, InstanceId, Wait};
 use rankwise_topology::{Group, Partition, World, WorldRank};
 
-use crate::explore::Step;
+use crate::explore::{Step, Touched};
 use crate::express::Table;
 use crate::hub::{Changes, Hub, State};
 use crate::instance::Splitting;
@@ -91,7 +91,9 @@ impl State {
         changes: &mut Changes,
     ) {
         let Some(Splitting { comm, seats }) = self.splits.remove(&id) else { return };
-        self.stands_alone();
+        if let Some(baton) = &self.baton {
+            baton.touch(Touched::everything);
+        }
         self.matcher.completed(id);
         self.reopen(comm);
         let seats: Vec<_> = seats.into_iter().flatten().collect();

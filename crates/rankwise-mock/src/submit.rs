@@ -238,15 +238,16 @@ impl State {
             .post(rank, stream, &entries, &mut seats)
             .map_err(|refused| internal(refused.to_string()))?;
 
-        if let Some(baton) = &self.baton {
-            let calls = entries.iter().cloned().zip(seats.iter().map(|seat| seat.seq));
-            baton.touch(|touched| calls.for_each(|(entry, seq)| touched.call(entry, seq)));
-        }
         let mut instances = Vec::with_capacity(seats.len());
         for ((seating, taken), seat) in calls.into_iter().zip(&seats) {
             let instance = self.take_seat(seat.instance, seating, taken);
             instance.seq = Some(seat.seq);
             instance.agreed |= matches!(seat.standing, Standing::Agreed);
+            let missing = instance.missing();
+            if let (Some(baton), Some(entry)) = (&self.baton, entries.get(instances.len())) {
+                let (entry, seq) = (entry.clone(), seat.seq);
+                baton.touch(|touched| touched.call(entry, seq, missing));
+            }
             instances.push(seat.instance);
         }
         let open = instances.len();

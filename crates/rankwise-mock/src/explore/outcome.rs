@@ -78,6 +78,22 @@ pub struct Explored<T> {
     pub(super) given_up: Option<Failure>,
 }
 
+impl<T> Default for Explored<T> {
+    fn default() -> Self {
+        Self {
+            schedules: 0,
+            repeated: 0,
+            steps: 0,
+            deepest: 0,
+            held_back: 0,
+            is_complete: false,
+            outcomes: Vec::new(),
+            failure: None,
+            given_up: None,
+        }
+    }
+}
+
 impl<T> Explored<T> {
     /// The first order in which something went wrong: a rank erred or panicked, the ranks ended
     /// otherwise than in the first order, or the order could not be followed.

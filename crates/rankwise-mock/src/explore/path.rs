@@ -6,7 +6,7 @@ use super::Orders;
 use super::outcome::Trouble;
 use super::schedule::Schedule;
 use super::step::Step;
-use super::touched::Touched;
+use super::touched::{Caution, Touched};
 
 /// A step that could be taken next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +35,12 @@ struct Node {
 #[derive(Debug, Default)]
 pub(super) struct Path {
     orders: Orders,
+    caution: Caution,
     nodes: Vec<Node>,
     /// Whose steps this run has taken.
     steps: Vec<u32>,
+    /// Something has failed in one of the runs.
+    trouble: bool,
     /// This run leads to nothing new: everything that could be taken is asleep.
     pub(super) repeats: bool,
     /// How often a poll was held back.
@@ -89,6 +92,7 @@ impl Path {
 
     /// The last step of the run has touched this.
     pub(super) fn note(&mut self, touched: Touched) {
+        self.trouble |= touched.is_trouble();
         let last = self.steps.len().checked_sub(1);
         if let Some(node) = last.and_then(|last| self.nodes.get_mut(last)) {
             node.touched = touched;
@@ -112,7 +116,7 @@ impl Path {
             return Ok(first);
         }
         let sleep = match (self.orders, self.nodes.last()) {
-            (Orders::Reduced, Some(before)) => before.asleep_after(),
+            (Orders::Reduced, Some(before)) => before.asleep_after(self.caution),
             _ => Vec::new(),
         };
         let Some(chosen) = awake.into_iter().find(|rank| !has(&sleep, *rank)) else {
@@ -127,6 +131,16 @@ impl Path {
     /// Whether the order of a replay has more steps than the run had.
     pub(super) fn left_over(&mut self) -> Option<u32> {
         self.given.as_mut()?.next()
+    }
+
+    /// Begins again with more caution, if what has been seen asks for it. Whether it does.
+    pub(super) fn is_begun_again(&mut self) -> bool {
+        let again = self.orders == Orders::Reduced && self.trouble && self.caution == Caution::None;
+        if again {
+            let (orders, caution) = (self.orders, Caution::All);
+            *self = Self { orders, caution, ..Self::default() };
+        }
+        again
     }
 
     /// Goes to the next path; `false` if there is none.
@@ -150,11 +164,12 @@ impl Path {
 
 impl Node {
     /// What is still asleep after the chosen step.
-    fn asleep_after(&self) -> Vec<(u32, Touched)> {
+    fn asleep_after(&self, caution: Caution) -> Vec<(u32, Touched)> {
         let earlier = self.sleep.iter().chain(&self.done);
-        let still = earlier
-            .filter(|(rank, step)| *rank != self.chosen && step.commutes_with(&self.touched));
-        still.cloned().collect()
+        let still = earlier.filter(|(rank, step)| {
+            *rank != self.chosen && step.commutes_with(&self.touched, caution)
+        });
+        still.map(|(rank, step)| (*rank, step.after(&self.touched))).collect()
     }
 }
 

@@ -1,38 +1,79 @@
 //! What a step has touched, and so which steps may be exchanged.
 
-use rankwise_program::{Entry, Seq};
+use rankwise_program::{Entry, Seq, Verb};
 use rankwise_topology::WorldRank;
 
 /// What a step has touched that other ranks may notice.
 ///
 /// Two steps that can both be taken next, one of each of two ranks, lead to the same place
-/// in either order if neither touches what the other depends on. That rests on two things:
-/// what calls that agree leave behind does not depend on who came first, and neither does
-/// what is reported. A step at which something is reported, fails or is made anew is
-/// exchanged with nothing.
+/// in either order if neither touches what the other depends on. That calls which agree
+/// leave the same behind whoever came first is what the matcher is for; and that something
+/// is reported in one order if it is in another, too. What is different once something has
+/// been reported, is [`Caution`]'s.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Touched {
+    /// It is exchanged with nothing.
     everything: bool,
+    /// Something has failed.
+    trouble: bool,
     /// What the ranks share outside of the communicators.
     host: bool,
-    calls: Vec<(Entry, Seq)>,
+    /// The matcher has been told of it: what is reported may hinge on it.
+    told: bool,
+    calls: Vec<Called>,
     /// On whose streams something is over by it.
     ended: Vec<WorldRank>,
+    /// Something may be over by it on any stream.
+    ends_any: bool,
     /// Of whose streams it has asked how far they are.
     asked: Vec<WorldRank>,
 }
 
+/// A call of a step.
+#[derive(Clone, Debug)]
+struct Called {
+    entry: Entry,
+    seq: Seq,
+    /// How many members have not made it yet.
+    missing: usize,
+}
+
+/// How much is believed of steps that the matcher is told of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Caution {
+    /// That they may be exchanged: true until something is reported.
+    #[default]
+    None,
+    /// Nothing: what a rank is told depends on what was reported before.
+    All,
+}
+
 impl Touched {
+    /// Something is made anew that all ranks may notice.
     pub(crate) const fn everything(&mut self) {
         self.everything = true;
+    }
+
+    /// Something has failed.
+    pub(crate) const fn trouble(&mut self) {
+        self.everything = true;
+        self.trouble = true;
+    }
+
+    pub(super) const fn is_trouble(&self) -> bool {
+        self.trouble
     }
 
     pub(super) const fn host(&mut self) {
         self.host = true;
     }
 
-    pub(crate) fn call(&mut self, entry: Entry, seq: Seq) {
-        self.calls.push((entry, seq));
+    pub(super) const fn told(&mut self) {
+        self.told = true;
+    }
+
+    pub(crate) fn call(&mut self, entry: Entry, seq: Seq, missing: usize) {
+        self.calls.push(Called { entry, seq, missing });
     }
 
     pub(crate) fn ended(&mut self, rank: WorldRank) {
@@ -44,20 +85,47 @@ impl Touched {
     }
 
     /// Whether it may be exchanged with a step of another rank.
-    pub(super) fn commutes_with(&self, other: &Self) -> bool {
-        let notices = |one: &Self, two: &Self| one.ended.iter().any(|it| two.asked.contains(it));
-        let contradicts = |(one, seq): &(Entry, Seq)| {
-            let mut others = other.calls.iter();
-            others.any(|(two, its)| one.comm == two.comm && seq == its && !agree(one, two))
+    pub(super) fn commutes_with(&self, other: &Self, caution: Caution) -> bool {
+        let notices = |one: &Self, two: &Self| {
+            let ended = |rank| one.ends_any || one.ended.contains(rank);
+            two.asked.iter().any(ended)
         };
+        let contradicts =
+            |one: &Called| other.calls.iter().any(|two| one.meets(two) && !one.agrees_with(two));
         !(self.everything || other.everything || (self.host && other.host))
+            && !(caution == Caution::All && self.told && other.told)
             && !notices(self, other)
             && !notices(other, self)
             && !self.calls.iter().any(contradicts)
     }
+
+    /// What it would touch after a step that it may be exchanged with: it may have become
+    /// the one that completes a call.
+    pub(super) fn after(&self, step: &Self) -> Self {
+        let mut then = self.clone();
+        for call in &mut then.calls {
+            let met = step.calls.iter().any(|other| call.meets(other));
+            if met {
+                call.missing = call.missing.saturating_sub(1);
+            }
+            if call.missing == 0 && (met || step.ends_any || !step.ended.is_empty()) {
+                then.ends_any = true;
+                then.everything |= matches!(call.entry.signature.verb(), Verb::Split { .. });
+            }
+        }
+        then
+    }
 }
 
-fn agree(one: &Entry, other: &Entry) -> bool {
-    let named = one.tag.as_ref().zip(other.tag.as_ref());
-    one.signature.agrees_with(&other.signature) && named.is_none_or(|(one, other)| one == other)
+impl Called {
+    /// Whether both are the same call of the group.
+    fn meets(&self, other: &Self) -> bool {
+        self.entry.comm == other.entry.comm && self.seq == other.seq
+    }
+
+    fn agrees_with(&self, other: &Self) -> bool {
+        let (one, two) = (&self.entry, &other.entry);
+        let named = one.tag.as_ref().zip(two.tag.as_ref());
+        one.signature.agrees_with(&two.signature) && named.is_none_or(|(one, two)| one == two)
+    }
 }
