@@ -166,7 +166,8 @@ impl Hub {
     fn wait_in_turn(self: &Arc<Self>, awaited: &impl Awaited, limited: bool) -> Result<(), Error> {
         let Some(baton) = &self.baton else { return Ok(()) };
         let rank = awaited.rank();
-        baton.turn(Step::Wait)?;
+        let passes = awaited.is_over();
+        baton.turn(if passes { Step::Passing } else { Step::Wait })?;
         baton.touch(|touched| touched.asked(rank));
         if awaited.is_over() {
             return Ok(());

@@ -304,12 +304,10 @@ impl Turns {
         let step = step(&known, rank).ok_or(Trouble::Stuck)?;
         match step {
             Step::Host => self.touched.host(),
-            Step::Begin | Step::Stream | Step::GoOn | Step::Poll => {}
+            Step::Begin | Step::Stream | Step::Poll => {}
             // Whether it passes, and what is said then, depends on all others.
             Step::Pass | Step::Status => self.touched.everything(),
-            Step::Call(..) | Step::Split(_) | Step::Wait | Step::Leave | Step::Abort | Step::End => {
-                self.touched.told();
-            }
+            _ => self.touched.told(),
         }
         if step.stirs() {
             self.ranks.iter_mut().for_each(|rank| rank.vain = 0);

@@ -22,6 +22,8 @@ pub(super) struct Offer {
 struct Node {
     offers: Vec<Offer>,
     chosen: u32,
+    /// Nothing need be tried in its stead.
+    alone: bool,
     /// What the chosen step has touched.
     touched: Touched,
     /// What has been chosen here before.
@@ -39,7 +41,7 @@ pub(super) struct Path {
     nodes: Vec<Node>,
     /// Whose steps this run has taken.
     steps: Vec<u32>,
-    /// Something has failed in one of the runs.
+    /// One of the runs asks for caution.
     trouble: bool,
     /// This run leads to nothing new: everything that could be taken is asleep.
     pub(super) repeats: bool,
@@ -92,7 +94,7 @@ impl Path {
 
     /// The last step of the run has touched this.
     pub(super) fn note(&mut self, touched: Touched) {
-        self.trouble |= touched.is_trouble();
+        self.trouble |= self.steps.last().is_some_and(|rank| touched.is_trouble(*rank));
         let last = self.steps.len().checked_sub(1);
         if let Some(node) = last.and_then(|last| self.nodes.get_mut(last)) {
             node.touched = touched;
@@ -109,9 +111,8 @@ impl Path {
         }
         let held = offers.iter().filter(|offer| offer.held).count();
         self.held = self.held.saturating_add(u64::try_from(held).unwrap_or(u64::MAX));
-        let awake: Vec<u32> =
-            offers.iter().filter(|offer| !offer.held).map(|offer| offer.rank).collect();
-        let first = *awake.first().ok_or(Trouble::Stuck)?;
+        let awake: Vec<Offer> = offers.iter().filter(|offer| !offer.held).copied().collect();
+        let first = awake.first().ok_or(Trouble::Stuck)?.rank;
         if self.repeats || self.given.is_some() {
             return Ok(first);
         }
@@ -119,12 +120,17 @@ impl Path {
             (Orders::Reduced, Some(before)) => before.asleep_after(self.caution),
             _ => Vec::new(),
         };
-        let Some(chosen) = awake.into_iter().find(|rank| !has(&sleep, *rank)) else {
+        let mut fresh = awake.into_iter().filter(|offer| !has(&sleep, offer.rank)).peekable();
+        let Some(first_fresh) = fresh.peek().copied() else {
             self.repeats = true;
             return Ok(first);
         };
+        let reduced = self.orders == Orders::Reduced;
+        let free = fresh.find(|offer| reduced && offer.step.is_free(self.caution));
+        let chosen = free.unwrap_or(first_fresh).rank;
         let (touched, done) = Default::default();
-        self.nodes.push(Node { offers, chosen, touched, done, sleep });
+        let alone = free.is_some();
+        self.nodes.push(Node { offers, chosen, alone, touched, done, sleep });
         Ok(chosen)
     }
 
@@ -149,7 +155,7 @@ impl Path {
         self.repeats = false;
         while let Some(node) = self.nodes.last_mut() {
             node.done.push((node.chosen, core::mem::take(&mut node.touched)));
-            let mut offers = node.offers.iter().filter(|offer| !offer.held);
+            let mut offers = node.offers.iter().filter(|offer| !offer.held && !node.alone);
             let next =
                 offers.find(|one| !has(&node.done, one.rank) && !has(&node.sleep, one.rank));
             if let Some(next) = next {

@@ -3,6 +3,8 @@
 use core::fmt;
 use core::panic::Location;
 
+use super::touched::Caution;
+
 /// What a rank is about to do.
 ///
 /// A rank can be held before whatever a peer could notice, and before whatever lets it
@@ -19,8 +21,10 @@ pub(crate) enum Step {
     Split(&'static Location<'static>),
     /// Something on a stream that only its rank takes part in.
     Stream,
-    /// It comes to a wait.
+    /// It comes to a wait for something that was not over before.
     Wait,
+    /// It comes to a wait for something that is over.
+    Passing,
     /// What it has waited for is over.
     GoOn,
     /// The deadline of its wait passes.
@@ -42,6 +46,20 @@ impl Step {
     pub(super) const fn stirs(self) -> bool {
         !matches!(self, Self::Host | Self::Poll | Self::Status)
     }
+
+    /// Whether it may be exchanged with whatever other ranks can do now or later, so that
+    /// nothing need be tried in its stead.
+    pub(super) const fn is_free(self, caution: Caution) -> bool {
+        match self {
+            Self::Begin => true,
+            // What it finds is over, and stays so. Of a stream nobody but its rank knows, and
+            // of an end or a drop nobody learns but by a report.
+            Self::GoOn | Self::Passing | Self::Stream | Self::Leave | Self::End => {
+                matches!(caution, Caution::None)
+            }
+            _ => false,
+        }
+    }
 }
 
 impl fmt::Display for Step {
@@ -53,6 +71,7 @@ impl fmt::Display for Step {
             Self::Host => "host_step",
             Self::Stream => "a write, a read or an order of a stream",
             Self::Wait => "wait",
+            Self::Passing => "a wait for what is over",
             Self::GoOn => "go on after a wait",
             Self::Pass => "the deadline of a wait",
             Self::Poll => "a poll",

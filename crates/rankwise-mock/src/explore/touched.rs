@@ -38,13 +38,13 @@ struct Called {
     missing: usize,
 }
 
-/// How much is believed of steps that the matcher is told of.
+/// How much is believed of what steps do not touch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Caution {
-    /// That they may be exchanged: true until something is reported.
+    /// Nothing has failed, and ranks ask for nobody's streams but their own.
     #[default]
     None,
-    /// Nothing: what a rank is told depends on what was reported before.
+    /// What a rank is told, of its own calls too, depends on what was reported before.
     All,
 }
 
@@ -60,8 +60,9 @@ impl Touched {
         self.trouble = true;
     }
 
-    pub(super) const fn is_trouble(&self) -> bool {
-        self.trouble
+    /// Whether a step of that rank asks for caution.
+    pub(super) fn is_trouble(&self, of: u32) -> bool {
+        self.trouble || self.asked.iter().any(|asked| asked.index() != of)
     }
 
     pub(super) const fn host(&mut self) {

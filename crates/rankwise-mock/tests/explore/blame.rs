@@ -18,7 +18,9 @@ fn explored(ranks: u32, orders: Orders, program: Program) -> Explored<()> {
 #[track_caller]
 fn one_report(ranks: u32, told: &[u32], program: Program) -> Report {
     let mut reports = Vec::new();
-    for orders in [Orders::Reduced, Orders::All] {
+    // All orders of three ranks would be too many for a test.
+    let kinds = if ranks == 2 { &[Orders::Reduced, Orders::All][..] } else { &[Orders::Reduced] };
+    for orders in kinds.iter().copied() {
         let explored = explored(ranks, orders, program);
         for outcome in explored.outcomes() {
             for (end, rank) in outcome.ends().iter().zip(0..) {
