@@ -119,7 +119,7 @@ impl Baton {
 
     /// Gives somebody the first turn.
     pub(super) fn start(&self) {
-        self.pass_on(&mut self.lock());
+        drop(self.pass_on(self.lock()));
     }
 
     /// Comes to a step: returns when it may be taken. An error if no order is followed any
@@ -130,14 +130,14 @@ impl Baton {
             return Ok(()); // what the ranks have returned is being dropped
         }
         let Some(own) = self.own() else {
-            self.give_up(&mut turns, Trouble::Stranger);
+            drop(self.give_up(turns, Trouble::Stranger));
             return Err(given_up());
         };
         let Some(rank) = turns.ranks.get_mut(own).filter(|rank| rank.at == At::Running) else {
             return Ok(());
         };
         rank.at = At::Before(step);
-        self.pass_on(&mut turns);
+        let turns = self.pass_on(turns);
         self.await_turn(turns, own).map(drop)
     }
 
@@ -161,13 +161,13 @@ impl Baton {
     pub(crate) fn sleep(self: &Arc<Self>, limited: bool) -> Result<Roused, Error> {
         let mut turns = self.lock();
         let Some(own) = self.own() else {
-            self.give_up(&mut turns, Trouble::Stranger);
+            drop(self.give_up(turns, Trouble::Stranger));
             return Err(given_up());
         };
         if let Some(rank) = turns.ranks.get_mut(own) {
             rank.at = At::Asleep { limited };
         }
-        self.pass_on(&mut turns);
+        turns = self.pass_on(turns);
         let turns = self.await_turn(turns, own)?;
         let woken = |rank: &Rank| rank.awake.0.swap(false, Ordering::AcqRel);
         let woken = turns.ranks.get(own).is_some_and(woken);
@@ -196,10 +196,10 @@ impl Baton {
             let touched = core::mem::take(&mut turns.touched);
             turns.path.note(touched);
             self.over.notify_all();
+            drop(turns);
         } else {
-            self.pass_on(&mut turns);
+            drop(self.pass_on(turns));
         }
-        drop(turns);
         // Else the thread would keep what keeps it.
         drop(SELF.try_with(|own| own.borrow_mut().take()));
     }
@@ -223,7 +223,7 @@ impl Baton {
                 return false;
             }
             let rank = turns.turn.and_then(|own| u32::try_from(own).ok()).unwrap_or(u32::MAX);
-            self.give_up(&mut turns, Trouble::Outside { rank, patience });
+            turns = self.give_up(turns, Trouble::Outside { rank, patience });
         }
     }
 
@@ -238,21 +238,30 @@ impl Baton {
         note(&mut self.lock().touched);
     }
 
-    fn give_up(&self, turns: &mut Turns, trouble: Trouble) {
+    fn give_up<'t>(
+        &'t self,
+        mut turns: MutexGuard<'t, Turns>,
+        trouble: Trouble,
+    ) -> MutexGuard<'t, Turns> {
         turns.trouble.get_or_insert(trouble);
         turns.turn = None;
         self.seats.iter().for_each(Condvar::notify_all);
+        turns
     }
 
     /// Chooses whose turn it is.
-    fn pass_on(&self, turns: &mut Turns) {
+    fn pass_on<'t>(&'t self, mut turns: MutexGuard<'t, Turns>) -> MutexGuard<'t, Turns> {
         if turns.trouble.is_some() {
-            return;
+            return turns;
         }
         match turns.choose() {
+            Ok(rank) if turns.turn == Some(rank) => turns,
             Ok(rank) => {
                 turns.turn = Some(rank);
+                // Without the lock, which whoever is woken asks for.
+                drop(turns);
                 self.seats.get(rank).into_iter().for_each(Condvar::notify_all);
+                self.lock()
             }
             Err(trouble) => self.give_up(turns, trouble),
         }
