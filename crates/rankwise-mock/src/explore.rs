@@ -6,6 +6,7 @@
 //! [touched](touched::Touched) says which orders need not be told apart.
 
 mod baton;
+mod crew;
 mod outcome;
 mod path;
 mod schedule;
@@ -15,7 +16,6 @@ mod touched;
 use core::time::Duration;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 
 use rankwise_comm::Error;
 use rankwise_model::GroupSize;
@@ -23,6 +23,7 @@ use rankwise_program::Ending;
 
 pub use self::baton::host_step;
 pub(crate) use self::baton::{Baton, Roused};
+use self::crew::Crew;
 pub use self::outcome::{Explored, Failure, Outcome, RankEnd, Trouble};
 use self::path::Path;
 pub use self::schedule::{ParseScheduleError, Schedule};
@@ -224,9 +225,10 @@ impl Exploration {
         P: Fn(&Comm, &S) -> Result<T, Error> + Send + Sync + 'static,
     {
         let mut explored = Explored::default();
+        let crew = Crew::new(self.world.ranks().get());
         for _ in 0..max_runs {
             let baton = Baton::new(self.world.ranks().get(), self.limits, path);
-            let ends = self.run_once(&baton, shared(), program);
+            let ends = self.run_once(&crew, &baton, shared(), program);
             let (followed, mut trouble) = baton.into_path();
             path = followed;
             let (schedule, depth) = (path.schedule(), path.depth());
@@ -262,6 +264,7 @@ impl Exploration {
     /// How each rank ends; `None` if one never came back.
     fn run_once<S, T, P>(
         &self,
+        crew: &Crew,
         baton: &Arc<Baton>,
         shared: S,
         program: &Arc<P>,
@@ -275,46 +278,41 @@ impl Exploration {
         let (hub, comms) = self.world.clone().explored_by(baton);
         let ends: Vec<Option<RankEnd<T>>> = comms.iter().map(|_| None).collect();
         let ends = Arc::new(Mutex::new(ends));
-        let threads: Vec<_> = comms
-            .into_iter()
-            .map(|comm| {
-                let (hub, baton, ends) = (Arc::clone(&hub), Arc::clone(baton), Arc::clone(&ends));
-                let (shared, program) = (Arc::clone(&shared), Arc::clone(program));
-                thread::spawn(move || {
-                    let rank = comm.world_rank();
-                    let own = place(rank.index());
-                    baton.begin(own);
-                    // The handle is shared with nobody once the program has unwound.
-                    let ended = catch_unwind(AssertUnwindSafe(|| program(&comm, &shared)));
-                    drop((shared, program));
-                    baton.end();
-                    let end = match ended {
-                        Ok(returned) => {
-                            hub.end(rank, Ending::Returned, None);
-                            RankEnd::Returned(returned)
-                        }
-                        Err(panic) => {
-                            let words = message(panic.as_ref());
-                            hub.end(rank, Ending::Panicked, Some(words.clone()));
-                            RankEnd::Panicked(words)
-                        }
-                    };
-                    drop(comm);
-                    let mut ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
-                    if let Some(slot) = ends.get_mut(own) {
-                        *slot = Some(end);
+        for comm in comms {
+            let (hub, baton, ends) = (Arc::clone(&hub), Arc::clone(baton), Arc::clone(&ends));
+            let (shared, program) = (Arc::clone(&shared), Arc::clone(program));
+            let rank = comm.world_rank();
+            let own = place(rank.index());
+            crew.hand(own, move || {
+                baton.begin(own);
+                // The handle is shared with nobody once the program has unwound.
+                let ended = catch_unwind(AssertUnwindSafe(|| program(&comm, &shared)));
+                drop((shared, program));
+                baton.end();
+                let end = match ended {
+                    Ok(returned) => {
+                        hub.end(rank, Ending::Returned, None);
+                        RankEnd::Returned(returned)
                     }
-                    drop(ends);
-                    baton.finish();
-                })
-            })
-            .collect();
+                    Err(panic) => {
+                        let words = message(panic.as_ref());
+                        hub.end(rank, Ending::Panicked, Some(words.clone()));
+                        RankEnd::Panicked(words)
+                    }
+                };
+                drop(comm);
+                let mut ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(slot) = ends.get_mut(own) {
+                    *slot = Some(end);
+                }
+                drop(ends);
+                baton.finish();
+            });
+        }
         baton.start();
         if !baton.attend(self.patience) {
             return None; // its thread is left behind, and holds what it holds
         }
-        // Every thread is past whatever it could wait for, and catches its own panic.
-        threads.into_iter().for_each(|thread| drop(thread.join()));
         let mut ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
         ends.drain(..).collect()
     }

@@ -85,8 +85,8 @@ mod world;
 
 pub use comm::Comm;
 pub use explore::{
-    Deadlines, Exploration, Explored, Failure, Orders, Outcome, ParseScheduleError, RankEnd, Schedule,
-    Trouble, host_step,
+    Deadlines, Exploration, Explored, Failure, Orders, Outcome, ParseScheduleError, RankEnd,
+    Schedule, Trouble, host_step,
 };
 pub use inject::{Fault, Faults};
 pub use memory::HostMemory;

@@ -73,11 +73,7 @@ impl Path {
     }
 
     /// Which of `offers` is taken; `touched` is what the step before has touched.
-    pub(super) fn choose(
-        &mut self,
-        offers: Vec<Offer>,
-        touched: Touched,
-    ) -> Result<u32, Trouble> {
+    pub(super) fn choose(&mut self, offers: Vec<Offer>, touched: Touched) -> Result<u32, Trouble> {
         self.note(touched);
         let step = self.steps.len();
         let chosen = match self.nodes.get(step) {
@@ -107,7 +103,11 @@ impl Path {
         if let Some(rank) = self.given.as_mut().and_then(Iterator::next) {
             let known = offers.iter().any(|offer| offer.rank == rank);
             let found = || describe(&offers);
-            return if known { Ok(rank) } else { Err(Trouble::Unfit { step, rank, found: found() }) };
+            return if known {
+                Ok(rank)
+            } else {
+                Err(Trouble::Unfit { step, rank, found: found() })
+            };
         }
         let held = offers.iter().filter(|offer| offer.held).count();
         self.held = self.held.saturating_add(u64::try_from(held).unwrap_or(u64::MAX));
@@ -156,8 +156,7 @@ impl Path {
         while let Some(node) = self.nodes.last_mut() {
             node.done.push((node.chosen, core::mem::take(&mut node.touched)));
             let mut offers = node.offers.iter().filter(|offer| !offer.held && !node.alone);
-            let next =
-                offers.find(|one| !has(&node.done, one.rank) && !has(&node.sleep, one.rank));
+            let next = offers.find(|one| !has(&node.done, one.rank) && !has(&node.sleep, one.rank));
             if let Some(next) = next {
                 node.chosen = next.rank;
                 return true;

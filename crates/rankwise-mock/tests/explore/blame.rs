@@ -34,14 +34,23 @@ fn one_report(ranks: u32, told: &[u32], program: Program) -> Report {
                         let report = error.report().unwrap_or_else(|| {
                             panic!("rank {rank}, {}: {error}", outcome.schedule())
                         });
-                        assert!(told.contains(&rank), "rank {rank}, {}: {error}", outcome.schedule());
+                        assert!(
+                            told.contains(&rank),
+                            "rank {rank}, {}: {error}",
+                            outcome.schedule()
+                        );
                         reports.push((report.clone(), outcome.schedule().clone()));
                     }
                     RankEnd::Panicked(message) => panic!("{message}"),
                 }
             }
         }
-        eprintln!("{orders:?}: {} schedules, {} repeated, {} outcomes", explored.schedules(), explored.repeated(), explored.outcomes().len());
+        eprintln!(
+            "{orders:?}: {} schedules, {} repeated, {} outcomes",
+            explored.schedules(),
+            explored.repeated(),
+            explored.outcomes().len()
+        );
     }
     let (first, order) = reports[0].clone();
     for (report, other) in &reports {
@@ -131,7 +140,11 @@ fn messages_of_different_lengths() {
         let peer = comm.ranks().ranks().find(|rank| *rank != comm.rank()).expect("two");
         let own = comm.rank().index();
         let mut x = comm.buffer::<f32>(if own == 0 { 2 } else { 3 })?;
-        if own == 0 { comm.send(peer, &x)? } else { comm.recv(peer, &mut x)? }
+        if own == 0 {
+            comm.send(peer, &x)?
+        } else {
+            comm.recv(peer, &mut x)?
+        }
         finish(comm)
     });
     assert_eq!(report.kind, Kind::Mismatch);

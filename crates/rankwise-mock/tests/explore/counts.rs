@@ -29,14 +29,14 @@ fn steps(orders: Orders, steps: &'static [u32]) -> Explored<()> {
 fn two_ranks_interleave_in_as_many_ways_as_their_steps_are_chosen() {
     // With k and m steps, begin and end included: (k + m)! / k! m!.
     for (own, schedules) in [
-        (&[0, 0][..], 6),    // 4! / 2! 2!
-        (&[1, 0], 10),       // 5! / 3! 2!
-        (&[1, 2], 35),       // 7! / 3! 4!
-        (&[3, 3], 252),      // 10! / 5! 5!
-        (&[0, 5], 36),       // 9! / 2! 7!
+        (&[0, 0][..], 6), // 4! / 2! 2!
+        (&[1, 0], 10),    // 5! / 3! 2!
+        (&[1, 2], 35),    // 7! / 3! 4!
+        (&[3, 3], 252),   // 10! / 5! 5!
+        (&[0, 5], 36),    // 9! / 2! 7!
         (&[4], 1),
-        (&[0, 0, 0], 90),    // 6! / 2! 2! 2!
-        (&[1, 1, 0], 560),   // 8! / 3! 3! 2!
+        (&[0, 0, 0], 90),      // 6! / 2! 2! 2!
+        (&[1, 1, 0], 560),     // 8! / 3! 3! 2!
         (&[0, 0, 0, 0], 2520), // 8! / 2!⁴
     ] {
         let explored = steps(Orders::All, own);
@@ -127,8 +127,7 @@ fn orders_of_a_sum() -> u64 {
 fn fewer_orders_when_reduced_and_the_same_outcomes() {
     for ranks in [1, 2] {
         let all = in_time(move || Exploration::of(ranks).run(sum));
-        let reduced =
-            in_time(move || Exploration::of(ranks).orders(Orders::Reduced).run(sum));
+        let reduced = in_time(move || Exploration::of(ranks).orders(Orders::Reduced).run(sum));
         assert!(all.is_complete() && reduced.is_complete());
         assert!(reduced.schedules() <= all.schedules());
         assert_eq!(all.outcomes()[0].ends(), reduced.outcomes()[0].ends());
@@ -137,8 +136,7 @@ fn fewer_orders_when_reduced_and_the_same_outcomes() {
     // The calls agree, so who makes the last does not matter; what does is who was asleep
     // when it was made: any of the ranks, but not all. Some of these may be met twice.
     for (ranks, different) in [(1, 1), (2, 3), (3, 7), (4, 15)] {
-        let explored =
-            in_time(move || Exploration::of(ranks).orders(Orders::Reduced).run(sum));
+        let explored = in_time(move || Exploration::of(ranks).orders(Orders::Reduced).run(sum));
         assert!(explored.is_complete() && explored.failure().is_none());
         let found = explored.schedules();
         eprintln!("{ranks} {found} {}", explored.repeated());
