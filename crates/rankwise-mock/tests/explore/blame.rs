@@ -187,3 +187,62 @@ fn a_circle_of_three_messages() {
     });
     assert_eq!(report.kind, Kind::Deadlock);
 }
+
+#[test]
+fn a_rank_that_drops_its_communicator() {
+    let report = one_report(2, &[0], |comm| {
+        let joined = comm.split(Some(0), 0)?.wait()?.expect("of colour 0");
+        if comm.rank().index() == 1 {
+            return Ok(());
+        }
+        call(&joined, 4)?;
+        finish(&joined)
+    });
+    assert_eq!(
+        (report.kind, &*report.communicator),
+        (Kind::MissingRank, "world/split collective 0/color 0")
+    );
+}
+
+#[test]
+fn communicators_in_two_orders() {
+    let report = one_report(2, &[0, 1], |comm| {
+        let joined = comm.split(Some(0), 0)?.wait()?.expect("of colour 0");
+        let both = if comm.rank().index() == 0 { [comm, &joined] } else { [&joined, comm] };
+        for comm in both {
+            call(comm, 4)?;
+            finish(comm)?;
+        }
+        Ok(())
+    });
+    assert_eq!(report.kind, Kind::Deadlock);
+}
+
+#[test]
+fn of_two_independent_mistakes_the_first_to_be_complete_is_told() {
+    // What the matcher says of itself: which of them is published may depend on the order.
+    for orders in [Orders::Reduced, Orders::All] {
+        let explored = explored(2, orders, |comm| {
+            let peer = comm.ranks().ranks().find(|rank| *rank != comm.rank()).expect("two");
+            let other = comm.new_stream()?;
+            let (two, mut three) = (comm.buffer::<f32>(2)?, comm.buffer::<f32>(3)?);
+            // Each sends two elements and expects three.
+            comm.send(peer, &two)?;
+            comm.on(&other).recv(peer, &mut three)?;
+            finish(comm)?;
+            other.fence()?.wait()
+        });
+        let mut seqs = Vec::new();
+        for outcome in explored.outcomes() {
+            let reports = outcome.ends().iter().filter_map(|end| end.error()?.report());
+            let reports: Vec<_> = reports.collect();
+            assert_eq!(reports.len(), 2, "in the order {}", outcome.schedule());
+            assert_eq!(reports[0], reports[1], "in the order {}", outcome.schedule());
+            assert_eq!(reports[0].kind, Kind::Mismatch);
+            seqs.push(reports[0].seq.expect("a message").to_string());
+        }
+        seqs.sort();
+        seqs.dedup();
+        assert_eq!(seqs, ["message 0 from 0 to 1", "message 0 from 1 to 0"], "{orders:?}");
+    }
+}
