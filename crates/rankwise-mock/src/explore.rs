@@ -11,6 +11,7 @@ mod outcome;
 mod path;
 mod schedule;
 mod step;
+mod task;
 mod touched;
 
 use core::time::Duration;
@@ -28,6 +29,7 @@ pub use self::outcome::{Explored, Failure, Outcome, RankEnd, Trouble};
 use self::path::Path;
 pub use self::schedule::{ParseScheduleError, Schedule};
 pub(crate) use self::step::Step;
+pub use self::task::block_on;
 pub(crate) use self::touched::Touched;
 use crate::comm::Comm;
 use crate::inject::Faults;

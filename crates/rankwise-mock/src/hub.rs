@@ -167,14 +167,22 @@ impl Hub {
 
     /// Asks without waiting whether something of a rank is over.
     pub(crate) fn ask(&self, rank: WorldRank, is_over: impl Fn() -> bool) -> bool {
-        let Some(baton) = &self.baton else { return is_over() };
-        if baton.turn(Turn::Poll).is_err() {
-            return true; // whoever asks until it is over must not ask for ever
-        }
+        // Given up, whoever asks until it is over must not ask for ever.
+        self.try_ask(rank, is_over).unwrap_or(true)
+    }
+
+    /// The same. An error if ranks take turns and this one has none any more.
+    pub(crate) fn try_ask(
+        &self,
+        rank: WorldRank,
+        is_over: impl Fn() -> bool,
+    ) -> Result<bool, Error> {
+        let Some(baton) = &self.baton else { return Ok(is_over()) };
+        baton.turn(Turn::Poll)?;
         let over = is_over();
         baton.touch(|touched| touched.asked(rank));
         baton.polled(over);
-        over
+        Ok(over)
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {

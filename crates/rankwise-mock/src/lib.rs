@@ -86,7 +86,7 @@ mod world;
 pub use comm::Comm;
 pub use explore::{
     Deadlines, Exploration, Explored, Failure, Orders, Outcome, ParseScheduleError, RankEnd,
-    Schedule, Trouble, host_step,
+    Schedule, Trouble, block_on, host_step,
 };
 pub use inject::{Fault, Faults};
 pub use memory::HostMemory;

@@ -16,7 +16,7 @@ use rankwise_comm::{Error, Fault};
 use rankwise_program::{Drivers, InstanceId, Wait};
 use rankwise_topology::WorldRank;
 
-use crate::explore::{Roused, Step};
+use crate::explore::{Roused, Step, Touched};
 use crate::hub::{Changes, Hub, State};
 use crate::table::place;
 
@@ -225,7 +225,7 @@ impl Hub {
         let (rank, start) = (awaited.rank(), Instant::now());
         let (mut state, mut changes) = (self.lock(), Changes::default());
         state.show(rank, &mut changes);
-        awaited.register(&mut state, Waker::from(Arc::new(Unpark(thread::current()))));
+        awaited.register(&mut state, Waker::from(Unpark::this()));
         // A wait that ends by itself keeps nobody from going on.
         if deadline.is_none()
             && let Some(wait) = awaited.wait(&state)
@@ -260,7 +260,13 @@ impl Hub {
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), Error>> {
         let (rank, key, waker) = (awaited.rank(), awaited.key(), cx.waker().clone());
-        self.ask(rank, || awaited.is_over());
+        if let Some(baton) = &self.baton {
+            if let Err(given_up) = self.try_ask(rank, || awaited.is_over()) {
+                return Poll::Ready(Err(given_up));
+            }
+            // It may fall asleep.
+            baton.touch(Touched::told);
+        }
         let mut state = self.lock();
         if !awaited.is_over() {
             let mut changes = Changes::default();
@@ -297,7 +303,14 @@ impl Hub {
 }
 
 /// Wakes a sleeping thread.
-struct Unpark(Thread);
+pub(crate) struct Unpark(Thread);
+
+impl Unpark {
+    /// Wakes this thread.
+    pub(crate) fn this() -> Arc<Self> {
+        Arc::new(Self(thread::current()))
+    }
+}
 
 impl Wake for Unpark {
     fn wake(self: Arc<Self>) {

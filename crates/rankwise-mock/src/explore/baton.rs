@@ -103,6 +103,12 @@ impl Baton {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// That of the run of which this thread is a rank.
+    pub(super) fn current() -> Option<Arc<Self>> {
+        let own = SELF.try_with(|own| own.borrow().as_ref().map(|(baton, _)| Arc::clone(baton)));
+        own.ok().flatten()
+    }
+
     /// The rank that this thread runs.
     fn own(self: &Arc<Self>) -> Option<usize> {
         let own = SELF.try_with(|own| {
@@ -352,8 +358,7 @@ fn given_up() -> Error {
 /// In an [`Exploration`](super::Exploration) any other rank may go first here; elsewhere this
 /// does nothing.
 pub fn host_step() {
-    let own = SELF.try_with(|own| own.borrow().as_ref().map(|(baton, _)| Arc::clone(baton)));
-    if let Some(baton) = own.ok().flatten() {
+    if let Some(baton) = Baton::current() {
         // Given up, the rank learns it from its next call.
         let _ = baton.turn(Step::Host);
     }

@@ -69,7 +69,7 @@ impl Touched {
         self.host = true;
     }
 
-    pub(super) const fn told(&mut self) {
+    pub(crate) const fn told(&mut self) {
         self.told = true;
     }
 

@@ -45,12 +45,6 @@ fn one_report(ranks: u32, told: &[u32], program: Program) -> Report {
                 }
             }
         }
-        eprintln!(
-            "{orders:?}: {} schedules, {} repeated, {} outcomes",
-            explored.schedules(),
-            explored.repeated(),
-            explored.outcomes().len()
-        );
     }
     let (first, order) = reports[0].clone();
     for (report, other) in &reports {

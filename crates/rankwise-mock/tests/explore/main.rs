@@ -9,3 +9,4 @@ mod counts;
 mod limits;
 mod random;
 mod replay;
+mod tasks;

@@ -147,7 +147,6 @@ fn explore(orders: Orders, acts: &[Vec<Act>]) -> Explored<Told> {
 #[test]
 fn reduced_orders_lead_to_whatever_all_orders_lead_to() {
     let mut compared = 0;
-    let started = std::time::Instant::now();
     let (mut all_runs, mut reduced_runs, mut several, mut failed) = (0, 0, 0, 0);
     for (seed, ranks) in (0..60).map(|seed| (seed, 2)).chain((60..100).map(|seed| (seed, 3))) {
         let acts = program(seed, ranks);
@@ -177,7 +176,6 @@ fn reduced_orders_lead_to_whatever_all_orders_lead_to() {
         let told = all.outcomes().iter().flat_map(|it| it.ends()).filter_map(|end| end.value());
         failed += u32::from(told.flatten().any(Result::is_err));
     }
-    eprintln!("{:?} {compared} {all_runs} {reduced_runs} {several} {failed}", started.elapsed());
     assert!(reduced_runs < all_runs / 4, "{reduced_runs} of {all_runs}");
     // A generator that has lost its teeth proves nothing.
     assert!(several > 10 && failed > 10, "{several} with several outcomes, {failed} with errors");
