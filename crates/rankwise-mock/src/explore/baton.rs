@@ -305,7 +305,9 @@ impl Turns {
             return Err(Trouble::Stuck);
         }
         if offers.iter().all(|offer| offer.held) {
-            offers.iter_mut().for_each(|offer| offer.held = false);
+            for offer in &mut offers {
+                offer.held = false;
+            }
         }
         if u64::try_from(self.path.depth()).unwrap_or(u64::MAX) >= self.limits.steps {
             return Err(Trouble::Endless { max_steps: self.limits.steps });

@@ -12,10 +12,7 @@ use rankwise_topology::WorldRank;
 /// been reported, is [`Caution`]'s.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Touched {
-    /// It is exchanged with nothing.
-    everything: bool,
-    /// Something has failed.
-    trouble: bool,
+    reach: Reach,
     /// What the ranks share outside of the communicators.
     host: bool,
     /// The matcher has been told of it: what is reported may hinge on it.
@@ -27,6 +24,18 @@ pub(crate) struct Touched {
     ends_any: bool,
     /// Of whose streams it has asked how far they are.
     asked: Vec<WorldRank>,
+}
+
+/// How far what it has touched reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Reach {
+    /// As far as is noted.
+    #[default]
+    Noted,
+    /// It is exchanged with nothing.
+    Everything,
+    /// Nor is that all: something has failed.
+    Trouble,
 }
 
 /// A call of a step.
@@ -50,19 +59,18 @@ pub(super) enum Caution {
 
 impl Touched {
     /// Something is made anew that all ranks may notice.
-    pub(crate) const fn everything(&mut self) {
-        self.everything = true;
+    pub(crate) fn everything(&mut self) {
+        self.reach = self.reach.max(Reach::Everything);
     }
 
     /// Something has failed.
     pub(crate) const fn trouble(&mut self) {
-        self.everything = true;
-        self.trouble = true;
+        self.reach = Reach::Trouble;
     }
 
     /// Whether a step of that rank asks for caution.
     pub(super) fn is_trouble(&self, of: u32) -> bool {
-        self.trouble || self.asked.iter().any(|asked| asked.index() != of)
+        self.reach == Reach::Trouble || self.asked.iter().any(|asked| asked.index() != of)
     }
 
     pub(super) const fn host(&mut self) {
@@ -93,7 +101,8 @@ impl Touched {
         };
         let contradicts =
             |one: &Called| other.calls.iter().any(|two| one.meets(two) && !one.agrees_with(two));
-        !(self.everything || other.everything || (self.host && other.host))
+        self.reach.max(other.reach) == Reach::Noted
+            && !(self.host && other.host)
             && !(caution == Caution::All && self.told && other.told)
             && !notices(self, other)
             && !notices(other, self)
@@ -111,7 +120,9 @@ impl Touched {
             }
             if call.missing == 0 && (met || step.ends_any || !step.ended.is_empty()) {
                 then.ends_any = true;
-                then.everything |= matches!(call.entry.signature.verb(), Verb::Split { .. });
+                if let Verb::Split { .. } = call.entry.signature.verb() {
+                    then.reach = then.reach.max(Reach::Everything);
+                }
             }
         }
         then

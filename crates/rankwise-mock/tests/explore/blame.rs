@@ -135,9 +135,9 @@ fn messages_of_different_lengths() {
         let own = comm.rank().index();
         let mut x = comm.buffer::<f32>(if own == 0 { 2 } else { 3 })?;
         if own == 0 {
-            comm.send(peer, &x)?
+            comm.send(peer, &x)?;
         } else {
-            comm.recv(peer, &mut x)?
+            comm.recv(peer, &mut x)?;
         }
         finish(comm)
     });

@@ -38,7 +38,7 @@ fn a_counter_that_is_read_too_early_is_found_and_met_again() {
     assert_eq!(explored.outcomes().len(), 3);
     assert_eq!(explored.outcomes().iter().filter(|outcome| outcome.is_well()).count(), 1);
 
-    for outcome in explored.outcomes().iter().cloned() {
+    for outcome in explored.outcomes() {
         let schedule: Schedule = outcome.schedule().to_string().parse().expect("as printed");
         assert_eq!(schedule, *outcome.schedule());
         let again = in_time(move || {

@@ -148,7 +148,7 @@ fn a_thread_of_no_rank_is_noticed() {
 fn deadlines_pass_when_nothing_else_happens_or_at_any_time() {
     let within = |comm: &Comm| {
         sum(comm)?;
-        let waited = comm.stream().fence()?.wait_within(Duration::from_secs(3600));
+        let waited = comm.stream().fence()?.wait_within(Duration::from_hours(1));
         match waited.as_ref().map_err(Error::fault) {
             Ok(()) => Ok("in time"),
             Err(Fault::TimedOut { .. }) => Ok("too late"),
@@ -178,7 +178,7 @@ fn deadlines_pass_when_nothing_else_happens_or_at_any_time() {
             }
             sum(comm)?;
             let other = comm.new_stream()?;
-            let waited = comm.stream().fence()?.wait_within(Duration::from_secs(3600));
+            let waited = comm.stream().fence()?.wait_within(Duration::from_hours(1));
             comm.on(&other).send(peer, &word)?;
             Ok(waited.is_err())
         })

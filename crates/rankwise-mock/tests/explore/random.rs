@@ -1,7 +1,8 @@
 //! Random small programs: what all orders lead to, the reduced ones lead to as well.
 
+use rankwise_comm::Pending;
 use rankwise_comm::prelude::*;
-use rankwise_mock::{Comm, Exploration, Explored, Orders};
+use rankwise_mock::{Comm, Exploration, Explored, Orders, Outcome, RankEnd};
 
 use crate::watchdog::in_time;
 
@@ -56,7 +57,7 @@ fn play(comm: &Comm, acts: &[Act]) -> Result<Told, Error> {
             Act::Follow => {
                 streams[0].fence().and_then(|fence| streams[1].wait_for(&fence)).map(|()| true)
             }
-            Act::Split => comm.split(Some(0), 0).and_then(|split| split.wait()).map(|comm| {
+            Act::Split => comm.split(Some(0), 0).and_then(Pending::wait).map(|comm| {
                 joined = comm;
                 joined.is_some()
             }),
@@ -71,7 +72,7 @@ fn play(comm: &Comm, acts: &[Act]) -> Result<Told, Error> {
     Ok(told)
 }
 
-/// Choices, the same for the same seed (SplitMix64).
+/// Choices, the same for the same seed (`SplitMix64`).
 struct Dice(u64);
 
 impl Dice {
@@ -173,10 +174,11 @@ fn reduced_orders_lead_to_whatever_all_orders_lead_to() {
         all_runs += all.schedules();
         reduced_runs += reduced.schedules() + reduced.repeated();
         several += u32::from(all.outcomes().len() > 1);
-        let told = all.outcomes().iter().flat_map(|it| it.ends()).filter_map(|end| end.value());
+        let told = all.outcomes().iter().flat_map(Outcome::ends).filter_map(RankEnd::value);
         failed += u32::from(told.flatten().any(Result::is_err));
     }
     assert!(reduced_runs < all_runs / 4, "{reduced_runs} of {all_runs}");
+    assert!(compared > 30, "{compared} programs");
     // A generator that has lost its teeth proves nothing.
     assert!(several > 10 && failed > 10, "{several} with several outcomes, {failed} with errors");
 }

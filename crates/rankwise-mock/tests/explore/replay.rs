@@ -1,7 +1,7 @@
 //! Orders as text, and the same order again.
 
 use rankwise_comm::prelude::*;
-use rankwise_mock::{Exploration, ParseScheduleError, Schedule, Trouble, host_step};
+use rankwise_mock::{Exploration, Failure, ParseScheduleError, Schedule, Trouble, host_step};
 
 use crate::watchdog::in_time;
 
@@ -58,7 +58,7 @@ fn a_replay_follows_its_order_and_then_that_of_the_ranks() {
 fn an_order_that_does_not_fit_is_said_to() {
     for (order, at, whose) in [("0 2", 1, 2), ("0*3 1 0", 4, 0), ("0*3 1*3 1", 6, 1)] {
         let explored = two_steps(order);
-        let Some(Trouble::Unfit { step, rank, .. }) = explored.failure().map(|it| it.trouble())
+        let Some(Trouble::Unfit { step, rank, .. }) = explored.failure().map(Failure::trouble)
         else {
             panic!("{order}: {:?}", explored.failure());
         };
@@ -82,7 +82,7 @@ fn a_wait_is_replayed() {
     let order: Schedule = "0*4".parse().unwrap();
     let explored = in_time(move || Exploration::of(2).replay(&order, program));
     assert!(matches!(
-        explored.failure().map(|it| it.trouble()),
+        explored.failure().map(Failure::trouble),
         Some(Trouble::Unfit { step: 3, rank: 0, .. })
     ));
 }
