@@ -6,6 +6,7 @@ mod calls;
 mod faults;
 mod hazards;
 mod hostile;
+mod in_full;
 mod leaks;
 mod mismatches;
 mod order;
