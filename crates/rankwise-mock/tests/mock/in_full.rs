@@ -3,8 +3,11 @@
 //!
 //! What is expected is put together here, from the case alone.
 
+mod absence;
 mod calls;
 mod differences;
+mod messages;
+mod sides;
 
 use rankwise_comm::prelude::*;
 use rankwise_mock::{Comm, World};
@@ -37,7 +40,8 @@ impl Way {
 /// Makes the call of that way, from the line where this stands.
 macro_rules! make {
     ($comm:expr, $way:expr, $asked:expr) => {{
-        let (comm, asked): (&Comm, &Asked) = ($comm, $asked);
+        use $crate::in_full::{Asked, Way, post};
+        let (comm, asked): (&rankwise_mock::Comm, &Asked) = ($comm, $asked);
         asked.buffers(comm).and_then(|(x, mut y)| {
             let tag = asked.tag();
             let on = comm.on(comm.stream());
@@ -49,6 +53,7 @@ macro_rules! make {
         })
     }};
 }
+use make;
 
 /// Calls that all agree on; then rank `odd` asks for something else, or all for the same.
 fn odd_one(comm: &Comm, way: Way, odd: u32, peers: &Asked, other: &Asked) -> Result<(), Error> {

@@ -81,13 +81,16 @@ impl Display for Report {
             write!(f, "\n  {divergence}")?;
         }
         for (rank, calls) in &self.recent {
-            // A rank's only call stands above.
-            let [before @ .., _] = calls.as_slice() else { continue };
-            if !before.is_empty() {
-                write!(f, "\n  last calls of rank {rank}:")?;
-                for call in calls {
-                    write!(f, "\n    {call}")?;
-                }
+            let what = match calls.as_slice() {
+                [] => continue,
+                // The only call of a rank that has called stands above.
+                [only] if !self.is_only_here(*rank, only) => continue,
+                [_] => "call",
+                _ => "calls",
+            };
+            write!(f, "\n  last {what} of rank {rank}:")?;
+            for call in calls {
+                write!(f, "\n    {call}")?;
             }
         }
         Ok(())
@@ -95,6 +98,13 @@ impl Display for Report {
 }
 
 impl Report {
+    /// Whether a rank's only call stands nowhere else: the rank has not made the one that
+    /// this is about, and waits in no other.
+    fn is_only_here(&self, rank: WorldRank, only: &Call) -> bool {
+        let waits = |why: &Why| matches!(why, Why::Blocked { call: Some(call) } if call == only);
+        self.absent.iter().any(|absent| absent.member.world == rank && !waits(&absent.why))
+    }
+
     fn headline(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.kind.fmt(f)?;
         if !self.aspects.is_empty() {

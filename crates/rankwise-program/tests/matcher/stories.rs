@@ -311,7 +311,9 @@ fn a_rank_of_many_drivers_is_gone_only_when_it_ends() {
   rank 0: all_reduce(sum) of 1 × f32
     at an unrecorded place
   rank 1 panicked: index out of bounds
-  rank 2 returned"
+  rank 2 returned
+  last call of rank 1:
+    all_reduce(sum) of 1 × f32, collective 0 of pair, at an unrecorded place"
     );
 }
 
