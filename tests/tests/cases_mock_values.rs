@@ -138,12 +138,13 @@ fn f04_threads_reduce_by_name_and_not_by_number() {
     let of_nccl = ["Sum", "Prod", "Max", "Min", "Avg"];
     let rows = case["rows"].as_array().unwrap();
     assert_eq!(rows.len(), of_nccl.len());
-    for (row, number) in rows.iter().zip(0..) {
-        assert_eq!(
-            (row["torch_number"].as_u64(), count(&row["torch_number"])),
-            (Some(number), of_nccl.iter().position(|name| row["nccl_reads"] == *name).unwrap())
-        );
-        let asked: Reduction = row["asked"].as_str().unwrap().to_lowercase().parse().unwrap();
+    for row in rows {
+        assert_eq!(row["nccl_reads"], of_nccl[count(&row["torch_number"])]);
+        // One torch name is another word.
+        let asked = match row["asked"].as_str().unwrap() {
+            "PRODUCT" => Reduction::Prod,
+            name => name.to_lowercase().parse().unwrap(),
+        };
         let read: Reduction = row["nccl_reads"].as_str().unwrap().to_lowercase().parse().unwrap();
         same(reduced_as(Dtype::F32, asked, &inputs), float(&row["right"]));
         same(reduced_as(Dtype::F32, read, &inputs), float(&row["found"]));
