@@ -64,6 +64,7 @@ pub struct CheckedCall<'a, M> {
     input: Option<Part<'a, M>>,
     output: Option<Part<'a, M>>,
     placement: Placement,
+    lost: [Option<Part<'a, M>>; 2],
     device: DeviceOrdinal,
     tag: Option<Tag>,
     site: &'static Location<'static>,
@@ -85,6 +86,7 @@ impl<M> Clone for CheckedCall<'_, M> {
             input: self.input.clone(),
             output: self.output.clone(),
             placement: self.placement,
+            lost: self.lost.clone(),
             device: self.device,
             tag: self.tag.clone(),
             site: self.site,
@@ -209,7 +211,14 @@ impl<'a, M: Memory> CheckedCall<'a, M> {
             (false, true, _) => (None, Some(Part::of(&whole)), Placement::OutOfPlace),
             (false, false, _) => (None, None, Placement::OutOfPlace),
         };
-        Self::check(caller, asked, (whole.dtype(), count), (input, output), placement)
+        let [before, behind] = at.lost_in_place();
+        let lost = |elements: Range<u64>| match elements.is_empty() {
+            true => Ok(None),
+            false => part(elements).map(Some),
+        };
+        let lost = [lost(before)?, lost(behind)?];
+        let call = Self::check(caller, asked, (whole.dtype(), count), (input, output), placement)?;
+        Ok(Self { lost, ..call })
     }
 
     /// Everything that does not depend on how the buffers were given.
@@ -265,6 +274,7 @@ impl<'a, M: Memory> CheckedCall<'a, M> {
             input,
             output,
             placement,
+            lost: [None, None],
             device: caller.device,
             tag: caller.tag.cloned(),
             site,
@@ -309,6 +319,12 @@ impl<'a, M: Memory> CheckedCall<'a, M> {
     /// How they lie to each other.
     pub const fn placement(&self) -> Placement {
         self.placement
+    }
+
+    /// What of its one buffer is not promised once the call is done: of a call in place,
+    /// all that it does not write. It is part of the input.
+    pub fn lost(&self) -> impl Iterator<Item = &Part<'a, M>> {
+        self.lost.iter().flatten()
     }
 
     /// The caller's rank.

@@ -491,9 +491,9 @@ impl State {
                 }
                 None
             }
-            Act::Calls { poison, .. } if !poison.is_empty() => {
+            Act::Calls { poison, .. } if !poison.before.is_empty() => {
                 lane.running = true;
-                Some(Step::Poison { lane: at, parts: core::mem::take(poison) })
+                Some(Step::Poison { lane: at, parts: core::mem::take(&mut poison.before) })
             }
             Act::Calls { instances, reached, .. } => {
                 let first_time = !core::mem::replace(reached, true);
@@ -539,6 +539,7 @@ impl State {
     }
 
     /// All the data of an instance has been moved.
+    #[allow(unsafe_code)]
     pub(crate) fn finish_instance(&mut self, id: InstanceId, changes: &mut Changes) {
         let Some(instance) = self.instances.remove(&id) else { return };
         self.matcher.completed(id);
@@ -556,10 +557,16 @@ impl State {
             else {
                 continue; // its lane has failed for another call of the unit
             };
-            if let Act::Calls { open, .. } = &mut item.act {
+            if let Act::Calls { open, poison, .. } = &mut item.act {
                 *open = open.saturating_sub(1);
                 if *open == 0 {
                     let rank = lane.rank;
+                    for (block, range) in core::mem::take(&mut poison.after) {
+                        // SAFETY: the calls are done, whose inputs these bytes were part
+                        // of; they count as written, so that nobody else uses them before
+                        // the item is over.
+                        unsafe { block.change(&range, Change::Poison) };
+                    }
                     lane.finish_first(&mut changes.wakers, &mut changes.ready);
                     changes.ready.push(seat.lane);
                     self.ends_on(rank);

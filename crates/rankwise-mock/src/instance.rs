@@ -42,6 +42,8 @@ pub(crate) struct Taken {
     pub(crate) ticket: u64,
     pub(crate) dtype: Dtype,
     pub(crate) input: Option<Bytes>,
+    /// What becomes of the input: part of it may be lost.
+    pub(crate) of_input: Access,
     pub(crate) output: Option<Bytes>,
     pub(crate) scalar: Option<Scalar>,
 }
@@ -153,6 +155,7 @@ impl Taken {
             ticket,
             dtype: call.dtype(),
             input: bytes(call.input())?,
+            of_input: if call.lost().next().is_some() { Access::Write } else { Access::Read },
             output: bytes(call.output())?,
             scalar: call.scalar(),
         })
@@ -160,7 +163,7 @@ impl Taken {
 
     /// The bytes that it reads and writes, as far as their uses are counted.
     pub(crate) fn sides(&self) -> impl Iterator<Item = (&Arc<Block>, Range<usize>, Access)> {
-        let reads = self.input.as_ref().map(|bytes| (bytes, Access::Read));
+        let reads = self.input.as_ref().map(|bytes| (bytes, self.of_input));
         let writes = self.output.as_ref().map(|bytes| (bytes, Access::Write));
         reads.into_iter().chain(writes).filter_map(|(bytes, access)| match bytes {
             Bytes::Block { block, range } if !range.is_empty() => {

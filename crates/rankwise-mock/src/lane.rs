@@ -13,6 +13,7 @@ use rankwise_topology::WorldRank;
 use crate::clock::Clock;
 use crate::landing::Landing;
 use crate::memory::{Block, Change};
+use crate::submit::Poison;
 
 /// How far a lane has come, readable without a lock. Items are numbered from 1: item
 /// `ticket` is over once `done` has reached it.
@@ -149,14 +150,9 @@ pub(crate) enum Act {
     Fetch { block: Arc<Block>, at: usize, landing: Arc<Landing> },
     /// A change that no call makes.
     Change { block: Arc<Block>, range: Range<usize>, change: Change },
-    /// A unit of calls: over when none of its instances is open. What it is to poison first
-    /// is taken out when that has been done.
-    Calls {
-        instances: Vec<InstanceId>,
-        open: usize,
-        reached: bool,
-        poison: Vec<(Arc<Block>, Range<usize>)>,
-    },
+    /// A unit of calls: over when none of its instances is open. What it is to poison is
+    /// taken out when that has been done.
+    Calls { instances: Vec<InstanceId>, open: usize, reached: bool, poison: Poison },
     /// Nothing before an item of another lane is over.
     Follow { lane: usize, ticket: u64 },
     /// Nothing before another backend's fence has been passed. It is taken out while it

@@ -13,8 +13,8 @@ use crate::engine::Span;
 use crate::instance::{Bytes, Seating, Taken};
 use crate::memory::HostMemory;
 use crate::stream::Stream;
-use crate::submit::{Prepared, enqueue};
-use crate::uses::What;
+use crate::submit::{Poison, Prepared, enqueue};
+use crate::uses::{Access, What};
 
 /// A call of one rank on raw memory.
 ///
@@ -73,11 +73,12 @@ fn prepare<'p>(comm: &'p Comm, stream: &'p Stream, call: &RawCall) -> Result<Pre
             ticket: 0,
             dtype: payload.dtype,
             input: call.input.map(Bytes::Raw),
+            of_input: Access::Read,
             output: call.output.map(Bytes::Raw),
             scalar: call.scalar,
         },
         what: What::Call(verb.name(), here),
-        poisons: false,
+        poison: Poison::default(),
     })
 }
 

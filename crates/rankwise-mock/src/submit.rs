@@ -4,7 +4,7 @@ use core::ops::Range;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rankwise_comm::{Communicator, Error, Fault, Placement, Post};
+use rankwise_comm::{Communicator, Error, Fault, Part, Placement, Post};
 use rankwise_model::Rank;
 use rankwise_program::Site;
 use rankwise_program::{CommId, Entry, InstanceId, Seat, Standing};
@@ -14,9 +14,9 @@ use crate::comm::Comm;
 use crate::explore::Step;
 use crate::express::Way;
 use crate::hub::{Changes, Hub, Rigor, State};
-use crate::instance::{Bytes, Instance, Seating, Taken};
+use crate::instance::{Instance, Seating, Taken};
 use crate::lane::Act;
-use crate::memory::Block;
+use crate::memory::{Block, HostMemory};
 use crate::quirks::{self, Quirks};
 use crate::stream::Stream;
 use crate::uses::{Use, What};
@@ -29,8 +29,19 @@ pub(crate) struct Prepared<'p> {
     pub(crate) seating: Seating,
     pub(crate) taken: Taken,
     pub(crate) what: What,
-    /// Its output holds nothing until it is written.
-    pub(crate) poisons: bool,
+    pub(crate) poison: Poison,
+}
+
+/// Bytes of blocks.
+type Parts = Vec<(Arc<Block>, Range<usize>)>;
+
+/// What a strict world poisons around calls.
+#[derive(Default)]
+pub(crate) struct Poison {
+    /// Outputs, before the calls are made: they hold nothing until they are written.
+    pub(crate) before: Parts,
+    /// What is not promised any more, once the calls are done.
+    pub(crate) after: Parts,
 }
 
 /// Calls of one rank on one stream: one item of its lane.
@@ -47,8 +58,7 @@ pub(crate) struct Item {
     pub(crate) ticket: u64,
     pub(crate) entries: Vec<Entry>,
     pub(crate) calls: Vec<(Seating, Taken)>,
-    /// What is poisoned before the calls are made.
-    pub(crate) poison: Vec<(Arc<Block>, Range<usize>)>,
+    pub(crate) poison: Poison,
 }
 
 /// Enqueues the posts, as far as the world's quirks let them.
@@ -117,16 +127,33 @@ impl<'p> Prepared<'p> {
                 .map_err(|error| Fault::Layout { error, site: call.site() })?,
             taken: Taken::of(post, 0, 0)?,
             what: What::Call(signature.verb().name(), call.site()),
-            poisons: comm.hub().rigor == Rigor::Strict && call.placement() == Placement::OutOfPlace,
+            poison: match comm.hub().rigor {
+                Rigor::Strict => Poison::around(post)?,
+                Rigor::Usual => Poison::default(),
+            },
+        })
+    }
+}
+
+impl Poison {
+    /// Around one call. In place its output is input, too, until it is written.
+    fn around(post: &Post<'_, Comm>) -> Result<Self, Error> {
+        let (comm, call) = (post.comm(), post.call());
+        let bytes = |part: &Part<'_, HostMemory>| {
+            Ok::<_, Error>((Arc::clone(part.memory().block_of(comm.hub())?), part.bytes()))
+        };
+        let output = call.output().filter(|_| call.placement() == Placement::OutOfPlace);
+        Ok(Self {
+            before: output.map(bytes).into_iter().collect::<Result<_, _>>()?,
+            after: call.lost().map(bytes).collect::<Result<_, _>>()?,
         })
     }
 
-    /// What is to be poisoned before it.
-    fn poison(&self) -> Option<(Arc<Block>, Range<usize>)> {
-        match self.taken.output.as_ref().filter(|_| self.poisons)? {
-            Bytes::Block { block, range } => Some((Arc::clone(block), range.clone())),
-            Bytes::Raw(_) => None,
-        }
+    /// And what another call of the unit needs.
+    fn and(mut self, other: Self) -> Self {
+        self.before.extend(other.before);
+        self.after.extend(other.after);
+        self
     }
 }
 
@@ -210,13 +237,16 @@ impl State {
             let Unit { rank, lane, calls } = unit;
             let progress = self.lanes.get(lane).map(|lane| Arc::clone(&lane.progress));
             let ticket = progress.map_or(0, |progress| progress.enqueue());
-            let poison = calls.iter().filter_map(Prepared::poison).collect();
-            let (entries, calls): (Vec<Entry>, _) = calls
-                .into_iter()
-                .map(|call| (call.entry, (call.seating, Taken { lane, ticket, ..call.taken })))
-                .unzip();
+            let mut poison = Poison::default();
+            let (mut entries, mut taken) = (Vec::new(), Vec::new());
+            for call in calls {
+                poison = poison.and(call.poison);
+                entries.push(call.entry);
+                taken.push((call.seating, Taken { lane, ticket, ..call.taken }));
+            }
             let recorded = self.recorder.as_ref().map(|_| entries.clone());
-            let seats = self.take(Item { rank, lane, ticket, entries, calls, poison }, changes)?;
+            let seats =
+                self.take(Item { rank, lane, ticket, entries, calls: taken, poison }, changes)?;
             if let Some((recorder, entries)) = self.recorder.as_ref().zip(recorded) {
                 let calls = entries.into_iter().zip(seats.into_iter().map(|seat| seat.seq));
                 let stream = self.lanes.get(lane).map(|lane| &lane.name);

@@ -80,7 +80,8 @@ impl World {
     }
 
     /// Memory is poisoned until something is written to it: fresh buffers, and outputs from
-    /// the moment at which their stream comes to the call until it is done. What a program
+    /// the moment at which their stream comes to the call until it is done; and of a buffer
+    /// of a call in place, once it is done, all that the call does not write. What a program
     /// reads too early, or relies on without a promise, is then a NaN of its type, or for
     /// integers −1 or the greatest value.
     ///

@@ -319,6 +319,27 @@ impl RankLayout {
         Some(InPlace { buffer_len: input_len.max(output_len), input, output })
     }
 
+    /// What of the one buffer of an in-place call is not promised afterwards: all that is
+    /// not output, before it and behind it. On a rank with an input only, all of it.
+    ///
+    /// ```
+    /// use rankwise_model::{GroupSize, Layout, Operation, Reduction};
+    ///
+    /// let three = GroupSize::new(3).unwrap();
+    /// let operation = Operation::ReduceScatter { reduction: Reduction::Sum };
+    /// let at_1 = Layout::new(operation, three, 4)?.at(three.rank(1).unwrap())?;
+    /// assert_eq!(at_1.lost_in_place(), [0..4, 8..12]);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn lost_in_place(&self) -> [Range<u64>; 2] {
+        let (whole, output) = match self.in_place() {
+            Some(InPlace { buffer_len, output, .. }) => (buffer_len, output),
+            None => (self.input_len().max(self.output_len()), 0..self.output_len()),
+        };
+        [0..output.start, output.end..whole]
+    }
+
     #[inline]
     fn row(&self) -> crate::operation::Row {
         self.layout.operation.kind().row()

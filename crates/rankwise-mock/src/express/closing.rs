@@ -8,7 +8,7 @@ use rankwise_topology::WorldRank;
 use super::desk::{Desk, Desks, Posted};
 use crate::hub::{Changes, Hub, State};
 use crate::instance::Seating;
-use crate::submit::Item;
+use crate::submit::{Item, Poison};
 use crate::table::place;
 
 impl Hub {
@@ -124,7 +124,7 @@ impl State {
         }
         let (entries, calls) = (vec![entry], vec![(seating, taken)]);
         // In a strict world nothing goes the short way.
-        let item = Item { rank, lane, ticket, entries, calls, poison: Vec::new() };
+        let item = Item { rank, lane, ticket, entries, calls, poison: Poison::default() };
         if let Err(error) = self.take(item, changes) {
             changes.broken.push((lane, ticket, error));
         }
