@@ -4,6 +4,7 @@
 //! tasks may wait for several things at once; then it is not said to be blocked, since
 //! any of them may let it go on.
 
+use core::cell::Cell;
 use core::hint;
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
@@ -22,7 +23,8 @@ use crate::table::place;
 
 /// Something a rank waits for.
 pub(crate) trait Awaited {
-    /// Whose host waits.
+    /// Whose work it is. Its host waits, unless the thread is known to be
+    /// [another's](Host).
     fn rank(&self) -> WorldRank;
 
     /// Whether it is over, successfully or not. Takes no lock.
@@ -52,6 +54,29 @@ pub(crate) trait Awaited {
 pub(crate) enum Key {
     Item { lane: usize, ticket: u64 },
     Split(InstanceId),
+}
+
+/// The rank whose program this thread runs, where that is known.
+#[derive(Clone, Copy)]
+pub(crate) struct Host {
+    world: u64,
+    rank: WorldRank,
+}
+
+thread_local! {
+    static HOST: Cell<Option<Host>> = const { Cell::new(None) };
+}
+
+impl Host {
+    /// This thread runs the program of that rank, and nothing else, to its end.
+    pub(crate) fn runs(hub: &Hub, rank: WorldRank) {
+        HOST.set(Some(Self { world: hub.number, rank }));
+    }
+
+    /// Whose host waits when this thread waits for work of that rank.
+    fn waiting_for(rank: WorldRank, hub: &Hub) -> WorldRank {
+        HOST.get().filter(|host| host.world == hub.number).map_or(rank, |host| host.rank)
+    }
 }
 
 /// What one rank waits for, asleep.
@@ -157,7 +182,13 @@ impl Hub {
             return Ok(());
         }
         let (mut state, mut changes) = (self.lock(), Changes::default());
-        let outcome = awaited.outcome(&mut state, &mut changes);
+        let mut outcome = awaited.outcome(&mut state, &mut changes);
+        let host = Host::waiting_for(awaited.rank(), self);
+        if host != awaited.rank() {
+            // It learns of it, too.
+            state.show(host, &mut changes);
+            outcome = outcome.map_err(|error| state.told(host, error));
+        }
         self.settle(state, changes);
         outcome
     }
@@ -222,15 +253,17 @@ impl Hub {
         awaited: &impl Awaited,
         deadline: Option<Instant>,
     ) -> Result<(), Error> {
-        let (rank, start) = (awaited.rank(), Instant::now());
+        let (host, start) = (Host::waiting_for(awaited.rank(), self), Instant::now());
         let (mut state, mut changes) = (self.lock(), Changes::default());
-        state.show(rank, &mut changes);
+        for rank in [awaited.rank(), host] {
+            state.show(rank, &mut changes);
+        }
         awaited.register(&mut state, Waker::from(Unpark::this()));
         // A wait that ends by itself keeps nobody from going on.
         if deadline.is_none()
             && let Some(wait) = awaited.wait(&state)
         {
-            state.fall_asleep(rank, awaited.key(), wait);
+            state.fall_asleep(host, awaited.key(), wait);
         }
         self.settle(state, changes);
 
@@ -242,14 +275,14 @@ impl Hub {
             match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
                 None => thread::park(),
                 Some(Duration::ZERO) => {
-                    let what = format!("rank {} still waits\n{}", rank.index(), self.status());
+                    let what = format!("rank {} still waits\n{}", host.index(), self.status());
                     timed_out = Some(Fault::TimedOut { waited: start.elapsed(), what });
                     break;
                 }
                 Some(left) => thread::park_timeout(left),
             }
         }
-        self.lock().wake_up(rank, awaited.key());
+        self.lock().wake_up(host, awaited.key());
         timed_out.map_or(Ok(()), |fault| Err(fault.into()))
     }
 
@@ -274,8 +307,10 @@ impl Hub {
             let unused = awaited.register(&mut state, waker);
             let first = state.is_first_poll(rank, key);
             // Whoever polls with a waker that stands for nobody (`Waker::noop`) only looks,
-            // however often: it will not be woken, so it does not wait.
-            let looks = cx.waker().data().is_null();
+            // however often: it will not be woken, so it does not wait. Nor does the rank
+            // if it is another's program that polls.
+            let elsewhere = Host::waiting_for(rank, self) != rank;
+            let looks = elsewhere || cx.waker().data().is_null();
             if let Some(wait) = awaited.wait(&state).filter(|_| !first && !looks) {
                 state.fall_asleep(rank, key, wait);
             }

@@ -17,6 +17,7 @@ use crate::inject::{Faults, Injection};
 use crate::quirks::Quirks;
 use crate::recording::Recorder;
 use crate::split::Joined;
+use crate::waits::Host;
 
 /// A world of so many ranks, each on a device of its own.
 ///
@@ -55,6 +56,9 @@ pub struct Panicked {
 impl World {
     /// A world of `ranks` ranks, each driven by one thread or one task: while that waits
     /// (without a deadline), the rank is taken for one that can do nothing else.
+    ///
+    /// Whoever waits for a rank's fence is taken for that rank's driver. Only the threads of
+    /// [`run`](Self::run) are known: they wait as the rank whose program they run.
     pub const fn new(ranks: GroupSize) -> Self {
         let (drivers, rigor, quirks) = (Drivers::One, Rigor::Usual, Quirks::NONE);
         Self { ranks, drivers, rigor, quirks, faults: Faults::none(), recorder: None }
@@ -161,6 +165,7 @@ impl World {
                 .map(|comm| {
                     scope.spawn(move || {
                         let rank = comm.world_rank();
+                        Host::runs(hub, rank);
                         // The handle is shared with nobody once the program has unwound.
                         let result = catch_unwind(AssertUnwindSafe(|| program(&comm)));
                         match &result {

@@ -3,6 +3,7 @@
 mod attack;
 mod blame;
 mod calls;
+mod elsewhere;
 mod faults;
 mod hazards;
 mod hostile;
