@@ -100,7 +100,7 @@ fn call(comm: &Comm, stream: &rankwise_mock::Stream, step: &Value) -> Result<[Me
     let [mut x, mut y] = [comm.dyn_buffer(dtype, len)?, comm.dyn_buffer(dtype, other)?];
     let tag = step["tag"].as_str().map(Tag::new);
     let on = comm.on(stream);
-    let on = tag.as_ref().map_or(on.clone(), |tag| on.tagged(tag));
+    let on = tag.as_ref().map_or(on, |tag| on.tagged(tag));
     match operation {
         "all_reduce" => on.all_reduce_in_place(reduction(), &mut x),
         "broadcast" => on.broadcast_in_place(rank("root"), &mut x),

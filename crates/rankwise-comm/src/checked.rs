@@ -212,9 +212,8 @@ impl<'a, M: Memory> CheckedCall<'a, M> {
             (false, false, _) => (None, None, Placement::OutOfPlace),
         };
         let [before, behind] = at.lost_in_place();
-        let lost = |elements: Range<u64>| match elements.is_empty() {
-            true => Ok(None),
-            false => part(elements).map(Some),
+        let lost = |elements: Range<u64>| {
+            Some(elements).filter(|lost| !lost.is_empty()).map(part).transpose()
         };
         let lost = [lost(before)?, lost(behind)?];
         let call = Self::check(caller, asked, (whole.dtype(), count), (input, output), placement)?;

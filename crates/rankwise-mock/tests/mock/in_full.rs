@@ -45,7 +45,7 @@ macro_rules! make {
         asked.buffers(comm).and_then(|(x, mut y)| {
             let tag = asked.tag();
             let on = comm.on(comm.stream());
-            let on = tag.as_ref().map_or(on.clone(), |tag| on.tagged(tag));
+            let on = tag.as_ref().map_or(on, |tag| on.tagged(tag));
             match $way {
                 Way::Group => on.group(|group| post(group, asked, &x, &mut y)),
                 Way::Short | Way::Strict => post(&on, asked, &x, &mut y),

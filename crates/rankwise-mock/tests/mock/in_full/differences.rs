@@ -111,20 +111,22 @@ fn expected(ranks: u32, odd: u32, (peers, other, aspects): &Difference) -> Strin
         2 => ", no majority: an even split".to_owned(),
         _ => format!(", outlier rank {odd}"),
     };
-    let mut text =
+    let headline =
         format!("mismatch of {aspects}: {verbs}, collective 1 of world ({ranks} ranks){who}");
-    for (ranks, asked, site) in &sides {
-        text += &format!("\n  rank {ranks}: {}\n    at {site}", asked.words());
-    }
+    let side = |(ranks, asked, site): &(String, &Asked, String)| {
+        format!("\n  rank {ranks}: {}\n    at {site}", asked.words())
+    };
     // What came before: of the outlier, or of both.
-    for (whose, asked, site) in
-        sides.iter().filter(|(whose, ..)| ranks == 2 || *whose == odd.to_string())
-    {
-        text += &format!("\n  last calls of rank {whose}:");
-        text += &format!("\n    {first}, collective 0 of world, at {at_first}");
-        text += &format!("\n    {}, collective 1 of world, at {site}", asked.words());
-    }
-    text
+    let recent = sides.iter().filter(|(whose, ..)| ranks == 2 || *whose == odd.to_string());
+    let last = |(whose, asked, site): &(String, &Asked, String)| {
+        let own = asked.words();
+        format!(
+            "\n  last calls of rank {whose}:
+    {first}, collective 0 of world, at {at_first}
+    {own}, collective 1 of world, at {site}"
+        )
+    };
+    headline + &sides.iter().map(side).chain(recent.map(last)).collect::<String>()
 }
 
 /// How many reports were compared, by one way, for such differences.

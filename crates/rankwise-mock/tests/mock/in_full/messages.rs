@@ -84,7 +84,7 @@ fn a_send_that_its_recv_contradicts() {
             ];
             for (send, recv, aspect) in differences {
                 let [[at_first_send, at_send], [at_first_recv, at_recv]] = sites();
-                let message = format!("of world, at");
+                let message = "of world, at";
                 let number = |number: u32| format!("message {number} from {from} to {to}");
                 let side = |rank: u32, asked: &Asked, at: &str| {
                     format!("\n  rank {rank}: {}\n    at {at}", asked.words())

@@ -131,7 +131,7 @@ fn one_rank_differs_and_another_does_not_come() {
         let mut compared = 0;
         for ranks in 3..=8 {
             for (odd, absent) in pairs(ranks) {
-                let count = |rank| (rank != absent).then(|| if rank == odd { 5 } else { 4 });
+                let count = |rank| (rank != absent).then_some(if rank == odd { 5 } else { 4 });
                 let counts: Vec<_> = (0..ranks).map(count).collect();
                 let rest: Vec<u32> =
                     (0..ranks).filter(|rank| ![odd, absent].contains(rank)).collect();
