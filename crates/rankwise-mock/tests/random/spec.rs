@@ -81,15 +81,13 @@ impl ElementVisitor for Call<'_> {
             let took = reference::evaluate_in_place(layout, &scalars, &mut slices);
             assert_eq!(took, Ok(true), "{layout:?}");
             for (rank, (place, whole)) in layout.each().zip(places.iter().zip(&whole)) {
-                // What is outside of the output is lost, where there is a fold.
+                // What is outside of the output is lost (clause N-4).
                 let output = match rank.in_place() {
                     _ if !rank.has_output() => 0..0,
                     Some(relation) => relation.output,
                     None => 0..rank.output_len(),
                 };
-                if layout.operation().reduction().is_some() {
-                    spec.forget(place);
-                }
+                spec.forget(place);
                 let [from, to] = [output.start, output.end].map(|at| usize::try_from(at).unwrap());
                 spec.write(&place.part(from..to), &bits(&whole[from..to]));
             }
