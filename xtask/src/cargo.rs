@@ -7,8 +7,12 @@ use crate::outcome::{Done, Failure, Outcome};
 use crate::workspace::{Builds, Workspace};
 
 /// The manifests of crates that live in this repository but outside the workspace.
-pub(crate) const ELSEWHERE: [&str; 3] =
-    ["fuzz/Cargo.toml", "tests/outside/Cargo.toml", "tools/bindgen/Cargo.toml"];
+pub(crate) const ELSEWHERE: [&str; 4] = [
+    "fuzz/Cargo.toml",
+    "tests/outside/Cargo.toml",
+    "tools/beside/Cargo.toml",
+    "tools/bindgen/Cargo.toml",
+];
 
 /// The cargo that runs us, so that every step uses one toolchain.
 pub(crate) fn command() -> Command {

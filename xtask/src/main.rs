@@ -15,6 +15,7 @@ mod cargo;
 mod tree;
 
 mod bench;
+mod beside;
 mod bindgen;
 mod ci;
 mod faults;
@@ -102,6 +103,12 @@ const VERBS: &[Verb] = &[
         arguments: "mock [OPTIONS] | plan [--smoke]",
         help: "times of the mock beside what is possible and its peers; of plans as ranks grow",
         run: bench::run,
+    },
+    Verb {
+        name: "beside",
+        arguments: "",
+        help: "wrong programs on the mock and on other libraries: what each says; not part of CI",
+        run: beside::run,
     },
     Verb {
         name: "oracle",

@@ -137,7 +137,7 @@ fn parsed<T: FromStr>(word: &str) -> Option<T> {
 }
 
 /// Cargo starts a bench in the folder of its package, whoever types where.
-fn folder(word: &str) -> PathBuf {
+pub(crate) fn folder(word: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(word)
 }
 

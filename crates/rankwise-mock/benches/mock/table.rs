@@ -23,7 +23,8 @@ microseconds per call, as the slowest rank sees them; a thread per rank.
   traffic     the least that must be read and written (all_reduce 2nS, the others (n+1)S)
               over the ideal's time, in GB/s; from 16 MiB on beside a streaming copy of
               2 x 64 MiB in the same turns
-  floor, peer other programs in the same round, if asked for; the fastest peer is named
+  floor, peer other programs in the same round, if asked for; the fastest peer is named.
+              Peers make one call after the other; torch has all_reduce in place only
 Every ratio is worked out in its own round and above 1 where the mock is faster: the median
 of the rounds (least-greatest). Goals are those of the project; nothing fails for one.";
 
@@ -70,11 +71,11 @@ pub(crate) fn run(options: &Options) {
     for (cell, samples) in &samples {
         row(*cell, samples, &outside.times);
     }
-    for (who, why) in &outside.skipped {
-        println!("SKIPPED {who}: {why}");
+    let (failures, skipped) = outside.failures();
+    for failure in failures {
+        println!("{failure}");
     }
-    let (cells, skipped) = (samples.len(), outside.skipped.len());
-    println!("{cells} cells, {skipped} other programs skipped");
+    println!("{} cells, {skipped} other programs skipped", samples.len());
 }
 
 /// One round: new buffers, and what is to be compared in turn.
