@@ -55,9 +55,8 @@ impl Situation {
             (Self::Count, 0) => vec![vec![1.0; 3]],
             (Self::Missing, 3) => vec![],
             (Self::Swapped | Self::SwappedAndTagged, 0) => vec![tens, ones],
-            (Self::Swapped | Self::SwappedAndTagged, _) => vec![ones, tens],
             (Self::Forgotten, 0) => vec![tens],
-            (Self::Forgotten, _) => vec![ones, tens],
+            (Self::Swapped | Self::SwappedAndTagged | Self::Forgotten, _) => vec![ones, tens],
             _ => vec![ones],
         }
     }
