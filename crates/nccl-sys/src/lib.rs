@@ -33,6 +33,16 @@
 //! assert!(words.contains("nowhere/libnccl.so.2"));
 //! ```
 //!
+//! # Older libraries, and stand-ins
+//!
+//! Functions that a library lacks are errors when they are asked for, and say which release
+//! brought them ([`since`], from the table [`FUNCTIONS`]). [`config_for`] gives a
+//! configuration that declares no more than a release understands.
+//!
+//! A library that is not NCCL but stands in for it, as `host-libnccl` of this repository
+//! does, says so in a symbol of its own: [`Library::stand_in`] tells. If it stands for an
+//! older release, the loader takes the functions away that this did not have.
+//!
 //! # How the declarations are made
 //!
 //! `types.rs`, `linked.rs` and `dynamic.rs` are what bindgen makes of the header in
@@ -52,6 +62,7 @@
 extern crate std;
 
 mod macros;
+mod releases;
 #[allow(
     missing_docs,
     non_camel_case_types,
@@ -63,6 +74,7 @@ mod macros;
 mod types;
 
 pub use macros::*;
+pub use releases::{FUNCTIONS, Function, coll_config_for, config_for, since};
 pub use types::*;
 
 #[cfg(feature = "linked")]

@@ -1,6 +1,7 @@
 //! Finding an NCCL at run time.
 
 use core::error::Error;
+use core::ffi::{CStr, c_char, c_uint};
 use core::fmt;
 use std::borrow::ToOwned;
 use std::boxed::Box;
@@ -11,6 +12,8 @@ use std::string::{String, ToString};
 use std::vec::Vec;
 
 use crate::dynamic::Nccl;
+use crate::ncclResult_t;
+use crate::releases::{forget_newer, since};
 
 /// Names the library when the caller does not.
 const VARIABLE: &str = "NCCL_LIBRARY";
@@ -32,7 +35,11 @@ pub struct Library {
 struct Loaded {
     functions: Nccl,
     name: PathBuf,
+    stand_in: Option<String>,
 }
+
+/// What a stand-in says that it is; no NCCL has such a symbol.
+const MARKER: &[u8] = b"rankwise_stand_in\0";
 
 impl Library {
     /// Loads the NCCL at `path`; without one, that which the environment variable
@@ -54,10 +61,14 @@ impl Library {
         for name in names {
             // SAFETY: running the library's initialisers is the caller's promise.
             let library = unsafe { libloading::Library::new(&name) };
-            // SAFETY: so are the types of what has the names of NCCL's functions.
-            let found = library.and_then(|library| unsafe { Nccl::from_library(library) });
+            let found = library.and_then(|library| {
+                // SAFETY: as a stand-in declares it; nobody else has the name.
+                let stand_in = unsafe { stand_in(&library) };
+                // SAFETY: so are the types of what has the names of NCCL's functions.
+                Ok((unsafe { Nccl::from_library(library) }?, stand_in))
+            });
             match found {
-                Ok(functions) => return Self::keep(functions, name),
+                Ok((functions, stand_in)) => return Self::keep(functions, name, stand_in),
                 Err(error) => tried.push(Attempt { name, refusal: words(&error) }),
             }
         }
@@ -66,11 +77,31 @@ impl Library {
 
     /// Keeps the library for good if it is an NCCL. If not, it is unloaded again:
     /// nothing was taken out of it yet.
-    fn keep(functions: Nccl, name: PathBuf) -> Result<Self, LoadError> {
-        if functions.ncclGetVersion.is_err() {
-            return Err(LoadError::Missing { symbol: "ncclGetVersion", library: name });
+    fn keep(
+        mut functions: Nccl,
+        name: PathBuf,
+        stand_in: Option<String>,
+    ) -> Result<Self, LoadError> {
+        let Ok(get_version) = functions.ncclGetVersion else {
+            let symbol = "ncclGetVersion";
+            return Err(LoadError::Missing { symbol, since: since(symbol), library: name });
+        };
+        let mut version = 0;
+        // SAFETY: `version` is an int to write to; a stand-in has it as NCCL does.
+        let is_known = stand_in.is_some()
+            && unsafe { get_version(&raw mut version) } == ncclResult_t::ncclSuccess;
+        if is_known {
+            forget_newer(&mut functions, version.unsigned_abs());
         }
-        Ok(Self { loaded: Box::leak(Box::new(Loaded { functions, name })) })
+        Ok(Self { loaded: Box::leak(Box::new(Loaded { functions, name, stand_in })) })
+    }
+
+    /// What stands in for NCCL, in its own words; `None` if it is NCCL.
+    ///
+    /// What a stand-in did says nothing of a GPU, and its times nothing of NCCL: whoever
+    /// prints either has to say so.
+    pub fn stand_in(self) -> Option<&'static str> {
+        self.loaded.stand_in.as_deref()
     }
 
     /// The name under which the loader found it: a path if one was given.
@@ -94,7 +125,11 @@ impl Library {
         symbol: &'static str,
         field: impl FnOnce(&'static Nccl) -> &'static Result<F, libloading::Error>,
     ) -> Result<F, LoadError> {
-        let missing = |_| LoadError::Missing { symbol, library: self.name().to_owned() };
+        let missing = |_| LoadError::Missing {
+            symbol,
+            since: since(symbol),
+            library: self.name().to_owned(),
+        };
         field(self.functions()).as_ref().copied().map_err(missing)
     }
 }
@@ -163,6 +198,8 @@ pub enum LoadError {
     Missing {
         /// The function's name.
         symbol: &'static str,
+        /// The first release that has it, as `ncclGetVersion` gives its code.
+        since: Option<c_uint>,
         /// The library, as [`Library::name`] would say.
         library: PathBuf,
     },
@@ -183,16 +220,50 @@ impl fmt::Display for LoadError {
                     NamedBy::Nobody => "; set NCCL_LIBRARY to the path of libnccl.so.2",
                 })
             }
-            Self::Missing { symbol, library } => write!(
-                f,
-                "`{}` has no function {symbol}; name a newer NCCL in NCCL_LIBRARY",
-                library.display()
-            ),
+            Self::Missing { symbol, since, library } => {
+                write!(f, "`{}` has no function {symbol}", library.display())?;
+                if let Some(since) = since {
+                    write!(f, ", which NCCL {} brought", Release(*since))?;
+                }
+                f.write_str("; name a newer NCCL in NCCL_LIBRARY")
+            }
         }
     }
 }
 
 impl Error for LoadError {}
+
+/// A release by its code, as people write it.
+struct Release(c_uint);
+
+impl fmt::Display for Release {
+    #[allow(clippy::arithmetic_side_effects)] // dividing by constants
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let code = self.0;
+        let per_major = if code < 10_000 { 1_000 } else { 10_000 };
+        let (major, minor, patch) = (code / per_major, code % per_major / 100, code % 100);
+        write!(f, "{major}.{minor}")?;
+        if patch == 0 { Ok(()) } else { write!(f, ".{patch}") }
+    }
+}
+
+/// What the library says that it is, if it is a stand-in.
+///
+/// # Safety
+///
+/// What has the marker's name is a function without parameters that returns null or a C
+/// string which stays.
+unsafe fn stand_in(library: &libloading::Library) -> Option<String> {
+    // SAFETY: the type, by this function's contract.
+    let marker = unsafe { library.get::<unsafe extern "C" fn() -> *const c_char>(MARKER) }.ok()?;
+    // SAFETY: by this function's contract.
+    let words = unsafe { marker() };
+    if words.is_null() {
+        return None;
+    }
+    // SAFETY: not null, and then by this function's contract.
+    Some(unsafe { CStr::from_ptr(words) }.to_string_lossy().into_owned())
+}
 
 /// What to ask the loader for, in order; never nothing.
 fn candidates(path: Option<&Path>, variable: Option<PathBuf>) -> (NamedBy, Vec<PathBuf>) {
@@ -244,10 +315,16 @@ mod tests {
             "no NCCL could be loaded: `libnccl.so.2` was refused (not there); \
              `libnccl.so` was refused (not there); set NCCL_LIBRARY to the path of libnccl.so.2"
         );
-        let missing = LoadError::Missing { symbol: "ncclAlltoAll", library: "old.so".into() };
+        let missing = |symbol| {
+            let since = since(symbol);
+            LoadError::Missing { symbol, since, library: "old.so".into() }.to_string()
+        };
         assert_eq!(
-            missing.to_string(),
-            "`old.so` has no function ncclAlltoAll; name a newer NCCL in NCCL_LIBRARY"
+            missing("ncclAlltoAll"),
+            "`old.so` has no function ncclAlltoAll, which NCCL 2.28 brought; name a newer NCCL \
+             in NCCL_LIBRARY"
         );
+        assert!(missing("ncclCommRevoke").contains("NCCL 2.28.7 brought"));
+        assert!(missing("ncclSend").contains("NCCL 2.7 brought"));
     }
 }

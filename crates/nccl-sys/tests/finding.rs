@@ -70,7 +70,8 @@ fn a_path_goes_before_the_variable_and_that_before_the_usual_names() {
         // A library that loads and is no NCCL.
         // SAFETY: as above.
         unsafe { env::set_var("NCCL_LIBRARY", "libc.so.6") };
-        let missing = LoadError::Missing { symbol: "ncclGetVersion", library: "libc.so.6".into() };
+        let (symbol, since) = ("ncclGetVersion", Some(2_000));
+        let missing = LoadError::Missing { symbol, since, library: "libc.so.6".into() };
         assert_eq!(load(None).unwrap_err(), missing);
     }
 }
