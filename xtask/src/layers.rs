@@ -79,8 +79,9 @@ const ROWS: &[Row] = &[
     row("rankwise-bootstrap", &["rankwise-topology"], &[], Unreserved),
     row("nccl-sys", &[], &[], Unreserved),
     row("rankwise-nccl", &["rankwise-comm"], &["rankwise-bootstrap", "nccl-sys"], Unreserved),
-    row("host-libcuda", &["rankwise-mock"], &["nccl-sys"], Unreserved),
-    row("host-libnccl", &["rankwise-mock"], &["nccl-sys"], Unreserved),
+    row("host-faults", &[], &[], Only(&[])),
+    row("host-libcuda", &["host-faults"], &[], Unreserved),
+    row("host-libnccl", &["rankwise-mock"], &["host-faults", "nccl-sys"], Unreserved),
     row("rankwise-conformance", &["rankwise-comm", "rankwise-run"], &[], Unreserved),
     // The one that picks the backend; the stand-ins it may only load.
     row(

@@ -3,6 +3,7 @@
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::marker::STATION;
 use crate::stream;
 
 /// A device: its ordinal.
@@ -46,6 +47,11 @@ impl CUresult {
     pub(crate) const NOT_PERMITTED: Self = Self(800);
     pub(crate) const NOT_SUPPORTED: Self = Self(801);
     pub(crate) const UNKNOWN: Self = Self(999);
+
+    /// What one call answers for another.
+    pub(crate) fn answer(self) -> Answer {
+        if self == Self::SUCCESS { Ok(()) } else { Err(self) }
+    }
 }
 
 /// The inside of a call: what went wrong is a code.
@@ -55,16 +61,22 @@ pub(crate) type Answer<T = ()> = Result<T, CUresult>;
 ///
 /// A host function must not call the driver. The real one may then refuse or
 /// deadlock; this one always refuses.
-pub(crate) fn answer(inside: impl FnOnce() -> Answer) -> CUresult {
+pub(crate) fn answer(symbol: &str, inside: impl FnOnce() -> Answer) -> CUresult {
     if stream::is_in_host_function() {
         return CUresult::NOT_PERMITTED;
     }
-    answer_anywhere(inside)
+    answer_anywhere(symbol, inside)
 }
 
 /// [`answer`] for calls that touch no state, which a host function may make too.
-pub(crate) fn answer_anywhere(inside: impl FnOnce() -> Answer) -> CUresult {
-    match catch_unwind(AssertUnwindSafe(inside)) {
+pub(crate) fn answer_anywhere(symbol: &str, inside: impl FnOnce() -> Answer) -> CUresult {
+    let answered = catch_unwind(AssertUnwindSafe(|| {
+        // A variable that cannot be read has been said; nothing works with it.
+        let struck = STATION.strike(symbol).map_err(|_| CUresult::INVALID_VALUE)?;
+        struck.answer.map_or(Ok(()), |code| Err(CUresult(code)))?;
+        inside()
+    }));
+    match answered {
         Ok(Ok(())) => CUresult::SUCCESS,
         Ok(Err(code)) => code,
         Err(_) => CUresult::UNKNOWN,

@@ -36,7 +36,7 @@ fn free_now(home: Home, start: usize) -> Answer {
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemAlloc_v2(pointer: *mut CUdeviceptr, bytes: usize) -> CUresult {
-    answer(|| {
+    answer("cuMemAlloc_v2", || {
         if pointer.is_null() {
             return Err(CUresult::INVALID_VALUE);
         }
@@ -48,7 +48,7 @@ pub(crate) unsafe extern "C" fn cuMemAlloc_v2(pointer: *mut CUdeviceptr, bytes: 
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemFree_v2(pointer: CUdeviceptr) -> CUresult {
-    answer(|| match address(pointer)? {
+    answer("cuMemFree_v2", || match address(pointer)? {
         0 => Context::current().map(drop),
         start => free_now(Home::Device, start),
     })
@@ -61,7 +61,7 @@ pub(crate) unsafe extern "C" fn cuMemAllocAsync(
     bytes: usize,
     stream: CUstream,
 ) -> CUresult {
-    answer(|| {
+    answer("cuMemAllocAsync", || {
         let stream = stream_called(stream)?;
         if pointer.is_null() {
             return Err(CUresult::INVALID_VALUE);
@@ -82,7 +82,7 @@ pub(crate) unsafe extern "C" fn cuMemAllocAsync(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> CUresult {
-    answer(|| {
+    answer("cuMemFreeAsync", || {
         let stream = stream_called(stream)?;
         match address(pointer)? {
             0 => Ok(()),
@@ -100,7 +100,7 @@ pub(crate) unsafe extern "C" fn cuMemHostAlloc(
     bytes: usize,
     flags: c_uint,
 ) -> CUresult {
-    answer(|| {
+    answer("cuMemHostAlloc", || {
         if pointer.is_null() || flags & !HOST_ALLOC_FLAGS != 0 {
             return Err(CUresult::INVALID_VALUE);
         }
@@ -112,5 +112,5 @@ pub(crate) unsafe extern "C" fn cuMemHostAlloc(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemFreeHost(pointer: *mut c_void) -> CUresult {
-    answer(|| free_now(Home::Pinned, pointer.addr()))
+    answer("cuMemFreeHost", || free_now(Home::Pinned, pointer.addr()))
 }

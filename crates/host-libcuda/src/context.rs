@@ -198,7 +198,7 @@ pub(crate) unsafe extern "C" fn cuDevicePrimaryCtxRetain(
     context: *mut CUcontext,
     device: CUdevice,
 ) -> CUresult {
-    answer(|| {
+    answer("cuDevicePrimaryCtxRetain", || {
         let device = Driver::get()?.device_called(device)?;
         // SAFETY: the caller's pointer, by the contract of this call in `cuda.h`.
         unsafe { put(context, handle_of(device.ordinal)) }?;
@@ -209,7 +209,7 @@ pub(crate) unsafe extern "C" fn cuDevicePrimaryCtxRetain(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDevicePrimaryCtxRelease_v2(device: CUdevice) -> CUresult {
-    answer(|| {
+    answer("cuDevicePrimaryCtxRelease_v2", || {
         let driver = Driver::get()?;
         driver.device_called(device)?.release(driver)
     })
@@ -217,7 +217,7 @@ pub(crate) unsafe extern "C" fn cuDevicePrimaryCtxRelease_v2(device: CUdevice) -
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxGetCurrent(context: *mut CUcontext) -> CUresult {
-    answer(|| {
+    answer("cuCtxGetCurrent", || {
         Driver::get()?;
         let current = current_ordinal().map_or(ptr::null_mut(), handle_of);
         // SAFETY: the caller's pointer, by the contract of this call in `cuda.h`.
@@ -227,7 +227,7 @@ pub(crate) unsafe extern "C" fn cuCtxGetCurrent(context: *mut CUcontext) -> CUre
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxSetCurrent(context: CUcontext) -> CUresult {
-    answer(|| {
+    answer("cuCtxSetCurrent", || {
         let driver = Driver::get()?;
         let next = if context.is_null() { None } else { Some(alive(driver, context)?) };
         PUSHED.with_borrow_mut(|pushed| {
@@ -240,7 +240,7 @@ pub(crate) unsafe extern "C" fn cuCtxSetCurrent(context: CUcontext) -> CUresult 
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxPushCurrent_v2(context: CUcontext) -> CUresult {
-    answer(|| {
+    answer("cuCtxPushCurrent_v2", || {
         let ordinal = alive(Driver::get()?, context)?;
         PUSHED.with_borrow_mut(|pushed| pushed.push(ordinal));
         Ok(())
@@ -249,7 +249,7 @@ pub(crate) unsafe extern "C" fn cuCtxPushCurrent_v2(context: CUcontext) -> CUres
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxPopCurrent_v2(context: *mut CUcontext) -> CUresult {
-    answer(|| {
+    answer("cuCtxPopCurrent_v2", || {
         Driver::get()?;
         let popped = PUSHED.with_borrow_mut(Vec::pop).ok_or(CUresult::INVALID_CONTEXT)?;
         // SAFETY: the caller's pointer; this one may be null.
@@ -264,7 +264,7 @@ fn alive(driver: &Driver, context: CUcontext) -> Answer<u32> {
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxGetDevice(device: *mut CUdevice) -> CUresult {
-    answer(|| {
+    answer("cuCtxGetDevice", || {
         let ordinal = Context::current()?.ordinal;
         // SAFETY: the caller's pointer, by the contract of this call in `cuda.h`.
         unsafe { put(device, ordinal.cast_signed()) }
@@ -273,7 +273,7 @@ pub(crate) unsafe extern "C" fn cuCtxGetDevice(device: *mut CUdevice) -> CUresul
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxSynchronize() -> CUresult {
-    answer(|| {
+    answer("cuCtxSynchronize", || {
         let context = Context::current()?;
         let all: Vec<_> = context.streams().into_iter().map(|s| (s.submitted(), s)).collect();
         for (ticket, stream) in all {
@@ -285,7 +285,7 @@ pub(crate) unsafe extern "C" fn cuCtxSynchronize() -> CUresult {
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxSetFlags(flags: c_uint) -> CUresult {
-    answer(|| {
+    answer("cuCtxSetFlags", || {
         // The flags of `CUctx_flags`; how a host thread waits is all they say here.
         Context::current()?;
         if flags & !0xff == 0 { Ok(()) } else { Err(CUresult::INVALID_VALUE) }

@@ -40,7 +40,7 @@ fn attribute(number: c_int, device: CUdevice) -> Answer<c_int> {
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> CUresult {
-    answer(|| {
+    answer("cuDeviceGetCount", || {
         let devices = Driver::get()?.devices.len();
         let devices = c_int::try_from(devices).map_err(|_| CUresult::UNKNOWN)?;
         // SAFETY: the caller's pointer, by the contract of this call in `cuda.h`.
@@ -50,7 +50,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> CUresult 
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDeviceGet(device: *mut CUdevice, ordinal: c_int) -> CUresult {
-    answer(|| {
+    answer("cuDeviceGet", || {
         Driver::get()?.device_called(ordinal)?;
         // SAFETY: the caller's pointer, by the contract of this call in `cuda.h`.
         unsafe { put(device, ordinal) }
@@ -63,7 +63,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetName(
     capacity: c_int,
     device: CUdevice,
 ) -> CUresult {
-    answer(|| {
+    answer("cuDeviceGetName", || {
         Driver::get()?.device_called(device)?;
         let capacity = usize::try_from(capacity).map_err(|_| CUresult::INVALID_VALUE)?;
         if name.is_null() || capacity == 0 {
@@ -84,7 +84,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetAttribute(
     number: c_int,
     device: CUdevice,
 ) -> CUresult {
-    answer(|| {
+    answer("cuDeviceGetAttribute", || {
         Driver::get()?.device_called(device)?;
         // SAFETY: the caller's pointer, by the contract of this call in `cuda.h`.
         unsafe { put(value, attribute(number, device)?) }
@@ -96,7 +96,7 @@ pub(crate) unsafe extern "C" fn cuDeviceTotalMem_v2(
     bytes: *mut usize,
     device: CUdevice,
 ) -> CUresult {
-    answer(|| {
+    answer("cuDeviceTotalMem_v2", || {
         Driver::get()?.device_called(device)?;
         // SAFETY: the caller's pointer, by the contract of this call in `cuda.h`.
         unsafe { put(bytes, TOTAL_BYTES) }
@@ -108,7 +108,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetUuid_v2(
     uuid: *mut CUuuid,
     device: CUdevice,
 ) -> CUresult {
-    answer(|| {
+    answer("cuDeviceGetUuid_v2", || {
         Driver::get()?.device_called(device)?;
         let mut bytes = *b"rankwise-host-00";
         let ordinal = u8::try_from(device).map_err(|_| CUresult::INVALID_DEVICE)?;
@@ -121,13 +121,15 @@ pub(crate) unsafe extern "C" fn cuDeviceGetUuid_v2(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDeviceGetUuid(uuid: *mut CUuuid, device: CUdevice) -> CUresult {
-    // SAFETY: one contract.
-    unsafe { cuDeviceGetUuid_v2(uuid, device) }
+    answer("cuDeviceGetUuid", || {
+        // SAFETY: one contract.
+        unsafe { cuDeviceGetUuid_v2(uuid, device) }.answer()
+    })
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> CUresult {
-    answer(|| {
+    answer("cuMemGetInfo_v2", || {
         let used = Context::current()?.used_bytes();
         // SAFETY: the caller's pointers, by the contract of this call in `cuda.h`.
         unsafe {
@@ -140,5 +142,5 @@ pub(crate) unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut us
 /// There is no code here to run, hence no module, hence no valid handle of one.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuModuleUnload(_: *mut std::ffi::c_void) -> CUresult {
-    answer(|| Driver::get().and(Err(CUresult::INVALID_HANDLE)))
+    answer("cuModuleUnload", || Driver::get().and(Err(CUresult::INVALID_HANDLE)))
 }

@@ -44,7 +44,7 @@ impl Driver {
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuInit(flags: c_uint) -> CUresult {
-    answer(|| {
+    answer("cuInit", || {
         if flags != 0 {
             return Err(CUresult::INVALID_VALUE);
         }
@@ -56,5 +56,5 @@ pub(crate) unsafe extern "C" fn cuInit(flags: c_uint) -> CUresult {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> CUresult {
     // SAFETY: the caller's pointer, by the contract of this call in `cuda.h`.
-    answer_anywhere(|| unsafe { put(version, VERSION) })
+    answer_anywhere("cuDriverGetVersion", || unsafe { put(version, VERSION) })
 }

@@ -54,7 +54,7 @@ pub(crate) unsafe extern "C" fn cuGetErrorName(
     name: *mut *const c_char,
 ) -> CUresult {
     // SAFETY: the caller's pointer, by the contract of this call in `cuda.h`.
-    answer_anywhere(|| unsafe { hand_out(row(error).map(|row| row.1), name) })
+    answer_anywhere("cuGetErrorName", || unsafe { hand_out(row(error).map(|row| row.1), name) })
 }
 
 #[unsafe(no_mangle)]
@@ -63,5 +63,5 @@ pub(crate) unsafe extern "C" fn cuGetErrorString(
     text: *mut *const c_char,
 ) -> CUresult {
     // SAFETY: the caller's pointer, by the contract of this call in `cuda.h`.
-    answer_anywhere(|| unsafe { hand_out(row(error).map(|row| row.2), text) })
+    answer_anywhere("cuGetErrorString", || unsafe { hand_out(row(error).map(|row| row.2), text) })
 }

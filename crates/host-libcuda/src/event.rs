@@ -71,7 +71,7 @@ fn event_called(event: CUevent) -> Answer<Arc<Event>> {
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventCreate(event: *mut CUevent, flags: c_uint) -> CUresult {
-    answer(|| {
+    answer("cuEventCreate", || {
         let context = Context::current()?;
         if event.is_null() || flags & !KNOWN_FLAGS != 0 {
             return Err(CUresult::INVALID_VALUE);
@@ -86,12 +86,12 @@ pub(crate) unsafe extern "C" fn cuEventCreate(event: *mut CUevent, flags: c_uint
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventDestroy_v2(event: CUevent) -> CUresult {
     // Who waits for it keeps the recording, so this can be done at any time.
-    answer(|| Driver::get()?.events.take(event).map(drop))
+    answer("cuEventDestroy_v2", || Driver::get()?.events.take(event).map(drop))
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventRecord(event: CUevent, stream: CUstream) -> CUresult {
-    answer(|| {
+    answer("cuEventRecord", || {
         let event = event_called(event)?;
         let stream = stream_called(stream)?;
         if !Arc::ptr_eq(&event.context, &stream.context) {
@@ -108,7 +108,7 @@ pub(crate) unsafe extern "C" fn cuEventRecord(event: CUevent, stream: CUstream) 
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventQuery(event: CUevent) -> CUresult {
-    answer(|| {
+    answer("cuEventQuery", || {
         let recording = event_called(event)?.recording();
         let is_reached = recording.is_none_or(|recording| recording.when().is_some());
         if is_reached { Ok(()) } else { Err(CUresult::NOT_READY) }
@@ -117,7 +117,7 @@ pub(crate) unsafe extern "C" fn cuEventQuery(event: CUevent) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventSynchronize(event: CUevent) -> CUresult {
-    answer(|| {
+    answer("cuEventSynchronize", || {
         let event = event_called(event)?;
         if let Some(recording) = event.recording() {
             recording.wait();
@@ -132,7 +132,7 @@ pub(crate) unsafe extern "C" fn cuEventElapsedTime_v2(
     start: CUevent,
     end: CUevent,
 ) -> CUresult {
-    answer(|| {
+    answer("cuEventElapsedTime_v2", || {
         let (start, end) = (event_called(start)?, event_called(end)?);
         if !Arc::ptr_eq(&start.context, &end.context) {
             return Err(CUresult::INVALID_HANDLE);
@@ -151,6 +151,8 @@ pub(crate) unsafe extern "C" fn cuEventElapsedTime(
     start: CUevent,
     end: CUevent,
 ) -> CUresult {
-    // SAFETY: one contract.
-    unsafe { cuEventElapsedTime_v2(milliseconds, start, end) }
+    answer("cuEventElapsedTime", || {
+        // SAFETY: one contract.
+        unsafe { cuEventElapsedTime_v2(milliseconds, start, end) }.answer()
+    })
 }

@@ -14,6 +14,7 @@
 //! |---|---|
 //! | `RANKWISE_HOST_DEVICES` | the number of devices, 0 to 64; 8 if unset |
 //! | `RANKWISE_HOST_DELAY` | a seed: streams dawdle at random, so that a missing wait shows |
+//! | `RANKWISE_HOST_FAULTS` | faults on request, see `host-faults` |
 //!
 //! # Where it is stricter than a driver
 //!
@@ -51,6 +52,7 @@ mod event;
 mod handle;
 pub mod load;
 mod lock;
+mod marker;
 mod memory;
 mod pointer;
 mod procedure;

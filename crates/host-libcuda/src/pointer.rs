@@ -51,5 +51,5 @@ pub(crate) unsafe extern "C" fn cuPointerGetAttribute(
     pointer: CUdeviceptr,
 ) -> CUresult {
     // SAFETY: the caller's pointer, by the contract of this call in `cuda.h`.
-    answer(|| unsafe { attribute(data, number, pointer) })
+    answer("cuPointerGetAttribute", || unsafe { attribute(data, number, pointer) })
 }

@@ -17,8 +17,8 @@ macro_rules! calls {
             }
         }
 
-        #[cfg(test)]
-        const NAMES: &[&str] = &[$($(stringify!($name),)*)* "cuGetProcAddress_v2"];
+        /// Every call that there is.
+        pub(crate) const NAMES: &[&str] = &[$($(stringify!($name),)*)* "cuGetProcAddress_v2"];
     };
 }
 
@@ -55,7 +55,7 @@ pub(crate) unsafe extern "C" fn cuGetProcAddress_v2(
     _flags: c_ulonglong,
     status: *mut c_uint,
 ) -> CUresult {
-    answer_anywhere(|| {
+    answer_anywhere("cuGetProcAddress_v2", || {
         if name.is_null() {
             return Err(CUresult::INVALID_VALUE);
         }

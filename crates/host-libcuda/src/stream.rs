@@ -191,8 +191,10 @@ pub(crate) fn stream_called(stream: CUstream) -> Answer<Arc<Stream>> {
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamCreate(stream: *mut CUstream, flags: c_uint) -> CUresult {
-    // SAFETY: one contract.
-    unsafe { cuStreamCreateWithPriority(stream, flags, LEAST_PRIORITY) }
+    answer("cuStreamCreate", || {
+        // SAFETY: one contract.
+        unsafe { cuStreamCreateWithPriority(stream, flags, LEAST_PRIORITY) }.answer()
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -201,7 +203,7 @@ pub(crate) unsafe extern "C" fn cuStreamCreateWithPriority(
     flags: c_uint,
     priority: c_int,
 ) -> CUresult {
-    answer(|| {
+    answer("cuStreamCreateWithPriority", || {
         let context = Context::current()?;
         let order = match flags {
             0 => Order::Blocking,
@@ -222,17 +224,19 @@ pub(crate) unsafe extern "C" fn cuStreamCreateWithPriority(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamDestroy_v2(stream: CUstream) -> CUresult {
     // Returns at once; the work that is queued is still done.
-    answer(|| Driver::get()?.streams.take(stream).map(|stream| stream.close()))
+    answer("cuStreamDestroy_v2", || {
+        Driver::get()?.streams.take(stream).map(|stream| stream.close())
+    })
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamSynchronize(stream: CUstream) -> CUresult {
-    answer(|| stream_called(stream)?.synchronize())
+    answer("cuStreamSynchronize", || stream_called(stream)?.synchronize())
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamQuery(stream: CUstream) -> CUresult {
-    answer(|| {
+    answer("cuStreamQuery", || {
         let is_idle = stream_called(stream)?.is_idle();
         if is_idle { Ok(()) } else { Err(CUresult::NOT_READY) }
     })
@@ -244,7 +248,7 @@ pub(crate) unsafe extern "C" fn cuStreamWaitEvent(
     event: CUevent,
     flags: c_uint,
 ) -> CUresult {
-    answer(|| {
+    answer("cuStreamWaitEvent", || {
         let stream = stream_called(stream)?;
         let event = Driver::get()?.events.get(event)?;
         if flags != 0 {
@@ -263,7 +267,7 @@ pub(crate) unsafe extern "C" fn cuStreamGetCtx(
     stream: CUstream,
     context: *mut CUcontext,
 ) -> CUresult {
-    answer(|| {
+    answer("cuStreamGetCtx", || {
         let handle = stream_called(stream)?.context.handle();
         // SAFETY: the caller's pointer, by the contract of this call in `cuda.h`.
         unsafe { put(context, handle) }
@@ -275,7 +279,7 @@ pub(crate) unsafe extern "C" fn cuStreamGetPriority(
     stream: CUstream,
     priority: *mut c_int,
 ) -> CUresult {
-    answer(|| {
+    answer("cuStreamGetPriority", || {
         let kept = stream_called(stream)?.priority;
         // SAFETY: the caller's pointer, by the contract of this call in `cuda.h`.
         unsafe { put(priority, kept) }
@@ -287,7 +291,7 @@ pub(crate) unsafe extern "C" fn cuCtxGetStreamPriorityRange(
     least: *mut c_int,
     greatest: *mut c_int,
 ) -> CUresult {
-    answer(|| {
+    answer("cuCtxGetStreamPriorityRange", || {
         Context::current()?;
         for (place, value) in [(least, LEAST_PRIORITY), (greatest, GREATEST_PRIORITY)] {
             if !place.is_null() {
@@ -305,7 +309,7 @@ pub(crate) unsafe extern "C" fn cuLaunchHostFunc(
     function: CUhostFn,
     data: *mut c_void,
 ) -> CUresult {
-    answer(|| {
+    answer("cuLaunchHostFunc", || {
         let stream = stream_called(stream)?;
         let function = function.ok_or(CUresult::INVALID_VALUE)?;
         // SAFETY: the caller gives the function away for just that.

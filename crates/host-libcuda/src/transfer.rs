@@ -111,12 +111,13 @@ fn fill(stream: CUstream, pointer: CUdeviceptr, value: u8, bytes: usize) -> Answ
 ///
 /// As for [`copy`], of the ends that `ends` finds.
 unsafe fn copy_on(
+    symbol: &str,
     stream: CUstream,
     bytes: usize,
     returns: Return,
     ends: impl FnOnce() -> Answer<(End, End)>,
 ) -> CUresult {
-    answer(|| {
+    answer(symbol, || {
         let stream = stream_called(stream)?;
         if bytes == 0 {
             return Ok(());
@@ -136,7 +137,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
 ) -> CUresult {
     let ends = || Ok((host(from, bytes)?, End::Known(device(into, bytes)?)));
     // SAFETY: the caller's host memory, by the contract of this call in `cuda.h`.
-    unsafe { copy_on(stream, bytes, Return::AtOnce, ends) }
+    unsafe { copy_on("cuMemcpyHtoDAsync_v2", stream, bytes, Return::AtOnce, ends) }
 }
 
 #[unsafe(no_mangle)]
@@ -148,7 +149,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
 ) -> CUresult {
     let ends = || Ok((End::Known(device(from, bytes)?), host(into, bytes)?));
     // SAFETY: the caller's host memory, by the contract of this call in `cuda.h`.
-    unsafe { copy_on(stream, bytes, Return::AtOnce, ends) }
+    unsafe { copy_on("cuMemcpyDtoHAsync_v2", stream, bytes, Return::AtOnce, ends) }
 }
 
 #[unsafe(no_mangle)]
@@ -160,7 +161,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoDAsync_v2(
 ) -> CUresult {
     let ends = || Ok((End::Known(device(from, bytes)?), End::Known(device(into, bytes)?)));
     // SAFETY: neither end is pageable.
-    unsafe { copy_on(stream, bytes, Return::AtOnce, ends) }
+    unsafe { copy_on("cuMemcpyDtoDAsync_v2", stream, bytes, Return::AtOnce, ends) }
 }
 
 #[unsafe(no_mangle)]
@@ -171,7 +172,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoD_v2(
 ) -> CUresult {
     let ends = || Ok((host(from, bytes)?, End::Known(device(into, bytes)?)));
     // SAFETY: the caller's host memory, by the contract of this call in `cuda.h`.
-    unsafe { copy_on(ptr::null_mut(), bytes, Return::WhenDone, ends) }
+    unsafe { copy_on("cuMemcpyHtoD_v2", ptr::null_mut(), bytes, Return::WhenDone, ends) }
 }
 
 #[unsafe(no_mangle)]
@@ -182,7 +183,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoH_v2(
 ) -> CUresult {
     let ends = || Ok((End::Known(device(from, bytes)?), host(into, bytes)?));
     // SAFETY: the caller's host memory, by the contract of this call in `cuda.h`.
-    unsafe { copy_on(ptr::null_mut(), bytes, Return::WhenDone, ends) }
+    unsafe { copy_on("cuMemcpyDtoH_v2", ptr::null_mut(), bytes, Return::WhenDone, ends) }
 }
 
 /// Does not wait, for all its name: between devices the real one need not either.
@@ -192,8 +193,9 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoD_v2(
     from: CUdeviceptr,
     bytes: usize,
 ) -> CUresult {
-    // SAFETY: one contract.
-    unsafe { cuMemcpyDtoDAsync_v2(into, from, bytes, ptr::null_mut()) }
+    let ends = || Ok((End::Known(device(from, bytes)?), End::Known(device(into, bytes)?)));
+    // SAFETY: neither end is pageable.
+    unsafe { copy_on("cuMemcpyDtoD_v2", ptr::null_mut(), bytes, Return::AtOnce, ends) }
 }
 
 #[unsafe(no_mangle)]
@@ -205,7 +207,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAsync(
 ) -> CUresult {
     let ends = || Ok((any(address(from)?, bytes)?, any(address(into)?, bytes)?));
     // SAFETY: the caller's host memory, by the contract of this call in `cuda.h`.
-    unsafe { copy_on(stream, bytes, Return::AtOnce, ends) }
+    unsafe { copy_on("cuMemcpyAsync", stream, bytes, Return::AtOnce, ends) }
 }
 
 #[unsafe(no_mangle)]
@@ -227,7 +229,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyPeerAsync(
         }
     };
     // SAFETY: neither end is pageable.
-    unsafe { copy_on(stream, bytes, Return::AtOnce, ends) }
+    unsafe { copy_on("cuMemcpyPeerAsync", stream, bytes, Return::AtOnce, ends) }
 }
 
 #[unsafe(no_mangle)]
@@ -237,7 +239,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD8Async(
     bytes: usize,
     stream: CUstream,
 ) -> CUresult {
-    answer(|| fill(stream, pointer, value, bytes))
+    answer("cuMemsetD8Async", || fill(stream, pointer, value, bytes))
 }
 
 #[unsafe(no_mangle)]
@@ -246,5 +248,5 @@ pub(crate) unsafe extern "C" fn cuMemsetD8_v2(
     value: c_uchar,
     bytes: usize,
 ) -> CUresult {
-    answer(|| fill(ptr::null_mut(), pointer, value, bytes))
+    answer("cuMemsetD8_v2", || fill(ptr::null_mut(), pointer, value, bytes))
 }
