@@ -1,25 +1,31 @@
 //! The calls in which every rank takes part, and what all calls have in common.
 
 use std::ffi::{c_int, c_void};
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
 
-use nccl_sys::{cudaStream_t, ncclComm_t, ncclDataType_t, ncclRedOp_t, ncclResult_t};
+use nccl_sys::{
+    cudaStream_t, ncclCollConfig_t, ncclComm_t, ncclDataType_t, ncclRedOp_t, ncclResult_t,
+};
 use rankwise_comm::Communicator;
 use rankwise_mock::engine::Span;
 use rankwise_mock::seam::RawCall;
 use rankwise_model::{Dtype, Operation, Rank, Reduction, Scalar};
 use rankwise_program::{Collective, Signature, Site, Verb};
 
-use crate::abi::answer;
-use crate::comm::{HostComm, ready};
+use crate::abi::answer_of;
+use crate::comm::{HostComm, ready, survives};
+use crate::config::{PerCall, check_selection, read_call};
 use crate::enqueue::Call;
-use crate::error::{Answer, refuse};
+use crate::error::{Answer, last_words, refuse};
 use crate::operator::resolve;
 use crate::{cuda, group, names};
 
 /// The arguments that every call has.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked {
+    /// What the program calls.
+    pub(crate) symbol: &'static str,
     /// NCCL's name for the call, as its messages have it.
     pub(crate) what: &'static str,
     pub(crate) send: *const c_void,
@@ -28,6 +34,8 @@ pub(crate) struct Asked {
     pub(crate) dtype: ncclDataType_t,
     pub(crate) comm: ncclComm_t,
     pub(crate) stream: cudaStream_t,
+    /// What is asked of this one call, or null.
+    pub(crate) config: *const ncclCollConfig_t,
 }
 
 /// What the ranks must agree on, and this rank's scalar.
@@ -38,24 +46,46 @@ type Signed = (Signature, Option<Scalar>);
 /// # Safety
 ///
 /// NCCL's contract for the call: each buffer that the rank has stays valid until the
-/// stream has come past the call, and whoever else uses it is ordered with it by streams.
+/// stream has come past the call, and whoever else uses it is ordered with it by streams;
+/// the configuration is null or one.
 pub(crate) unsafe fn call(
     asked: Asked,
     sign: impl FnOnce(&HostComm, (Dtype, u64)) -> Answer<Signed>,
 ) -> ncclResult_t {
-    answer(|| {
+    answer_of(asked.symbol, asked.comm, || {
+        // SAFETY: the caller's structure, by this function's contract.
+        let per_call = unsafe { read_call(asked.what, asked.config) }?;
         group::add(|group| {
             let comm = ready(asked.what, asked.comm)?;
-            let dtype = names::dtype(asked.what, asked.dtype)?;
-            let count = u64::try_from(asked.count).unwrap_or(u64::MAX);
-            let (signature, scalar) = sign(&comm, (dtype, count))?;
-            let (input, output) = spans(&comm, &asked, &signature, dtype)?;
-            let site = Site::Text(format!("nccl{}", asked.what).into());
-            let raw = RawCall { signature, scalar, input, output, site };
-            group.calls.push(Call { comm, stream: asked.stream, raw });
+            survives(&comm)?;
+            let called = checked(&comm, &asked, &per_call, sign);
+            if let (Err(code), false) = (&called, comm.settings.is_blocking) {
+                // What is wrong with an argument stays, of a communicator that does not block.
+                comm.fail_with(*code, &last_words().to_string_lossy());
+            }
+            group.calls.push(called?);
             Ok(())
         })
     })
+}
+
+/// Checks the arguments of a call in NCCL's order.
+fn checked(
+    comm: &Arc<HostComm>,
+    asked: &Asked,
+    per_call: &PerCall,
+    sign: impl FnOnce(&HostComm, (Dtype, u64)) -> Answer<Signed>,
+) -> Answer<Call> {
+    let dtype = names::dtype(asked.what, asked.dtype)?;
+    let count = u64::try_from(asked.count).unwrap_or(u64::MAX);
+    let (signature, scalar) = sign(comm, (dtype, count))?;
+    if let (Some(selection), true) = (&per_call.insists_on, count > 0) {
+        check_selection(asked.what, selection)?;
+    }
+    let (input, output) = spans(comm, asked, &signature, dtype)?;
+    let site = Site::Text(asked.symbol.into());
+    let raw = RawCall { signature, scalar, input, output, site };
+    Ok(Call { comm: Arc::clone(comm), stream: asked.stream, raw, event: per_call.event })
 }
 
 /// The buffers of a call, each as long as the model says, and known to the driver.
@@ -146,68 +176,77 @@ unsafe fn carry(
     }
 }
 
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn ncclAllReduce(
-    send: *const c_void,
-    recv: *mut c_void,
-    count: usize,
-    dtype: ncclDataType_t,
-    op: ncclRedOp_t,
-    comm: ncclComm_t,
-    stream: cudaStream_t,
-) -> ncclResult_t {
-    let asked = Asked { what: "AllReduce", send, recv, count, dtype, comm, stream };
-    // SAFETY: one contract.
-    unsafe { combine(asked, op, None, |reduction, _| Operation::AllReduce { reduction }) }
+/// Exports a collective, plain and with a configuration: with an operator or not, with a
+/// root or not.
+macro_rules! export {
+    ($(
+        $what:literal: $plain:ident $config:ident ( $($op:ident)? ; $($root:ident)? )
+        $made:expr;
+    )*) => { $(
+        #[unsafe(no_mangle)]
+        #[allow(clippy::too_many_arguments)] // NCCL's own
+        pub(crate) unsafe extern "C" fn $plain(
+            send: *const c_void,
+            recv: *mut c_void,
+            count: usize,
+            dtype: ncclDataType_t,
+            $($op: ncclRedOp_t,)?
+            $($root: c_int,)?
+            comm: ncclComm_t,
+            stream: cudaStream_t,
+        ) -> ncclResult_t {
+            let (symbol, config) = (stringify!($plain), ptr::null());
+            let asked =
+                Asked { symbol, what: $what, send, recv, count, dtype, comm, stream, config };
+            // SAFETY: one contract.
+            unsafe { export!(@call asked [$($op)?] [$($root)?] $made) }
+        }
+
+        #[unsafe(no_mangle)]
+        #[allow(clippy::too_many_arguments)] // NCCL's own
+        pub(crate) unsafe extern "C" fn $config(
+            send: *const c_void,
+            recv: *mut c_void,
+            count: usize,
+            dtype: ncclDataType_t,
+            $($op: ncclRedOp_t,)?
+            $($root: c_int,)?
+            comm: ncclComm_t,
+            stream: cudaStream_t,
+            config: *const ncclCollConfig_t,
+        ) -> ncclResult_t {
+            let symbol = stringify!($config);
+            let asked =
+                Asked { symbol, what: $what, send, recv, count, dtype, comm, stream, config };
+            // SAFETY: one contract.
+            unsafe { export!(@call asked [$($op)?] [$($root)?] $made) }
+        }
+    )* };
+    (@call $asked:ident [$op:ident] [$root:ident] $made:expr) => {
+        combine($asked, $op, Some($root), $made)
+    };
+    (@call $asked:ident [$op:ident] [] $made:expr) => { combine($asked, $op, None, $made) };
+    (@call $asked:ident [] [$root:ident] $made:expr) => { carry($asked, Some($root), $made) };
+    (@call $asked:ident [] [] $made:expr) => { carry($asked, None, $made) };
 }
 
-#[unsafe(no_mangle)]
-#[allow(clippy::too_many_arguments)] // NCCL's own
-pub(crate) unsafe extern "C" fn ncclReduce(
-    send: *const c_void,
-    recv: *mut c_void,
-    count: usize,
-    dtype: ncclDataType_t,
-    op: ncclRedOp_t,
-    root: c_int,
-    comm: ncclComm_t,
-    stream: cudaStream_t,
-) -> ncclResult_t {
-    let asked = Asked { what: "Reduce", send, recv, count, dtype, comm, stream };
-    // SAFETY: one contract.
-    unsafe {
-        combine(asked, op, Some(root), |reduction, root| Operation::Reduce { reduction, root })
-    }
-}
-
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn ncclReduceScatter(
-    send: *const c_void,
-    recv: *mut c_void,
-    count: usize,
-    dtype: ncclDataType_t,
-    op: ncclRedOp_t,
-    comm: ncclComm_t,
-    stream: cudaStream_t,
-) -> ncclResult_t {
-    let asked = Asked { what: "ReduceScatter", send, recv, count, dtype, comm, stream };
-    // SAFETY: one contract.
-    unsafe { combine(asked, op, None, |reduction, _| Operation::ReduceScatter { reduction }) }
-}
-
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn ncclBroadcast(
-    send: *const c_void,
-    recv: *mut c_void,
-    count: usize,
-    dtype: ncclDataType_t,
-    root: c_int,
-    comm: ncclComm_t,
-    stream: cudaStream_t,
-) -> ncclResult_t {
-    let asked = Asked { what: "Broadcast", send, recv, count, dtype, comm, stream };
-    // SAFETY: one contract.
-    unsafe { carry(asked, Some(root), |root| Operation::Broadcast { root }) }
+export! {
+    "AllReduce": ncclAllReduce ncclAllReduceConfig (op; )
+        |reduction, _| Operation::AllReduce { reduction };
+    "Reduce": ncclReduce ncclReduceConfig (op; root)
+        |reduction, root| Operation::Reduce { reduction, root };
+    "ReduceScatter": ncclReduceScatter ncclReduceScatterConfig (op; )
+        |reduction, _| Operation::ReduceScatter { reduction };
+    "Broadcast": ncclBroadcast ncclBroadcastConfig (; root)
+        |root| Operation::Broadcast { root };
+    "AllGather": ncclAllGather ncclAllGatherConfig (; )
+        |_| Operation::AllGather;
+    "AlltoAll": ncclAlltoAll ncclAlltoAllConfig (; )
+        |_| Operation::AllToAll;
+    "Gather": ncclGather ncclGatherConfig (; root)
+        |root| Operation::Gather { root };
+    "Scatter": ncclScatter ncclScatterConfig (; root)
+        |root| Operation::Scatter { root };
 }
 
 #[unsafe(no_mangle)]
@@ -219,64 +258,8 @@ pub(crate) unsafe extern "C" fn ncclBcast(
     comm: ncclComm_t,
     stream: cudaStream_t,
 ) -> ncclResult_t {
+    let (symbol, send, recv, config) = ("ncclBcast", buffer.cast_const(), buffer, ptr::null());
+    let asked = Asked { symbol, what: "Broadcast", send, recv, count, dtype, comm, stream, config };
     // SAFETY: one contract.
-    unsafe { ncclBroadcast(buffer.cast_const(), buffer, count, dtype, root, comm, stream) }
-}
-
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn ncclAllGather(
-    send: *const c_void,
-    recv: *mut c_void,
-    count: usize,
-    dtype: ncclDataType_t,
-    comm: ncclComm_t,
-    stream: cudaStream_t,
-) -> ncclResult_t {
-    let asked = Asked { what: "AllGather", send, recv, count, dtype, comm, stream };
-    // SAFETY: one contract.
-    unsafe { carry(asked, None, |_| Operation::AllGather) }
-}
-
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn ncclAlltoAll(
-    send: *const c_void,
-    recv: *mut c_void,
-    count: usize,
-    dtype: ncclDataType_t,
-    comm: ncclComm_t,
-    stream: cudaStream_t,
-) -> ncclResult_t {
-    let asked = Asked { what: "AlltoAll", send, recv, count, dtype, comm, stream };
-    // SAFETY: one contract.
-    unsafe { carry(asked, None, |_| Operation::AllToAll) }
-}
-
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn ncclGather(
-    send: *const c_void,
-    recv: *mut c_void,
-    count: usize,
-    dtype: ncclDataType_t,
-    root: c_int,
-    comm: ncclComm_t,
-    stream: cudaStream_t,
-) -> ncclResult_t {
-    let asked = Asked { what: "Gather", send, recv, count, dtype, comm, stream };
-    // SAFETY: one contract.
-    unsafe { carry(asked, Some(root), |root| Operation::Gather { root }) }
-}
-
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn ncclScatter(
-    send: *const c_void,
-    recv: *mut c_void,
-    count: usize,
-    dtype: ncclDataType_t,
-    root: c_int,
-    comm: ncclComm_t,
-    stream: cudaStream_t,
-) -> ncclResult_t {
-    let asked = Asked { what: "Scatter", send, recv, count, dtype, comm, stream };
-    // SAFETY: one contract.
-    unsafe { carry(asked, Some(root), |root| Operation::Scatter { root }) }
+    unsafe { carry(asked, Some(root), |root| Operation::Broadcast { root }) }
 }

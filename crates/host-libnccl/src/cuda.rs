@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use std::sync::OnceLock;
 
-use nccl_sys::{cudaStream_t, ncclResult_t};
+use nccl_sys::{cudaEvent_t, cudaStream_t, ncclResult_t};
 
 use crate::error::{Answer, refuse};
 
@@ -12,6 +12,9 @@ type LaunchHostFunc =
 type CtxGetDevice = unsafe extern "C" fn(*mut c_int) -> c_uint;
 type DeviceGetCount = unsafe extern "C" fn(*mut c_int) -> c_uint;
 type PointerGetAttribute = unsafe extern "C" fn(*mut c_void, c_int, c_ulonglong) -> c_uint;
+type EventRecord = unsafe extern "C" fn(cudaEvent_t, cudaStream_t) -> c_uint;
+type MemAlloc = unsafe extern "C" fn(*mut c_ulonglong, usize) -> c_uint;
+type MemFree = unsafe extern "C" fn(c_ulonglong) -> c_uint;
 
 /// Functions of the driver.
 struct Driver {
@@ -19,6 +22,9 @@ struct Driver {
     ctx_get_device: CtxGetDevice,
     device_get_count: DeviceGetCount,
     pointer_get_attribute: PointerGetAttribute,
+    event_record: EventRecord,
+    mem_alloc: MemAlloc,
+    mem_free: MemFree,
 }
 
 fn driver() -> Answer<&'static Driver> {
@@ -47,6 +53,9 @@ fn find() -> Option<Driver> {
             ctx_get_device: *library.get(b"cuCtxGetDevice\0").ok()?,
             device_get_count: *library.get(b"cuDeviceGetCount\0").ok()?,
             pointer_get_attribute: *library.get(b"cuPointerGetAttribute\0").ok()?,
+            event_record: *library.get(b"cuEventRecord\0").ok()?,
+            mem_alloc: *library.get(b"cuMemAlloc_v2\0").ok()?,
+            mem_free: *library.get(b"cuMemFree_v2\0").ok()?,
         }
     };
     // For good: the functions are used until the process ends.
@@ -81,6 +90,30 @@ pub(crate) unsafe fn launch(
     let driver = driver()?;
     // SAFETY: by this function's contract; the driver looks the stream up.
     check("cuLaunchHostFunc", unsafe { (driver.launch_host_func)(stream, function, data) })
+}
+
+/// Has a stream say that it has come here.
+pub(crate) fn record(event: cudaEvent_t, stream: cudaStream_t) -> Answer {
+    let driver = driver()?;
+    // SAFETY: the driver looks both up.
+    check("cuEventRecord", unsafe { (driver.event_record)(event, stream) })
+}
+
+/// Memory of the current device.
+pub(crate) fn allocate(bytes: usize) -> Answer<usize> {
+    let driver = driver()?;
+    let mut start: c_ulonglong = 0;
+    // SAFETY: `start` may be written.
+    check("cuMemAlloc", unsafe { (driver.mem_alloc)(&raw mut start, bytes) })?;
+    usize::try_from(start).map_err(|_| ncclResult_t::ncclInternalError)
+}
+
+/// Frees it.
+pub(crate) fn free(start: usize) -> Answer {
+    let driver = driver()?;
+    // SAFETY: the driver looks the address up. That nothing uses the memory any more is
+    // the caller's promise, by the contract of `ncclMemFree`.
+    check("cuMemFree", unsafe { (driver.mem_free)(start as c_ulonglong) })
 }
 
 /// The device that is current on this thread.

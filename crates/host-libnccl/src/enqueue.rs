@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::{Arc, Condvar, Mutex};
 
-use nccl_sys::cudaStream_t;
+use nccl_sys::{cudaEvent_t, cudaStream_t};
 use rankwise_comm::{Error, Fence, Stream as _};
 use rankwise_mock::Stream;
 use rankwise_mock::seam::{self, RawCall};
@@ -19,6 +19,8 @@ pub(crate) struct Call {
     pub(crate) comm: Arc<HostComm>,
     pub(crate) stream: cudaStream_t,
     pub(crate) raw: RawCall,
+    /// Recorded once the group has been enqueued, or null.
+    pub(crate) event: cudaEvent_t,
 }
 
 /// The calls of one communicator on one stream: what the mock is told, and what the

@@ -46,6 +46,11 @@ pub(crate) fn refuse<T>(code: ncclResult_t, why: impl fmt::Display) -> Answer<T>
     Err(code)
 }
 
+/// The last words of this thread.
+pub(crate) fn last_words() -> &'static CStr {
+    LAST.get()
+}
+
 /// The code for what the mock says.
 pub(crate) fn code_of(error: &Error) -> ncclResult_t {
     if let Some(report) = error.report() {
@@ -89,6 +94,6 @@ pub(crate) extern "C" fn ncclGetErrorString(code: ncclResult_t) -> *const c_char
 /// Of a communicator that has failed, why; else the last words of this thread.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn ncclGetLastError(raw: ncclComm_t) -> *const c_char {
-    let own = comm::find(raw).and_then(|comm| comm.failure.get().map(|(_, text)| *text));
+    let own = comm::find(raw).and_then(|comm| comm.failure().map(|(_, text)| text));
     own.unwrap_or_else(|| LAST.get()).as_ptr()
 }

@@ -1,6 +1,7 @@
 //! `ncclSend` and `ncclRecv`.
 
 use std::ffi::{c_int, c_void};
+use std::ptr;
 
 use nccl_sys::{cudaStream_t, ncclComm_t, ncclDataType_t, ncclResult_t};
 use rankwise_comm::Communicator;
@@ -18,7 +19,9 @@ pub(crate) unsafe extern "C" fn ncclSend(
     comm: ncclComm_t,
     stream: cudaStream_t,
 ) -> ncclResult_t {
-    let asked = Asked { what: "Send", send, recv: send.cast_mut(), count, dtype, comm, stream };
+    let (symbol, what) = ("ncclSend", "Send");
+    let (recv, config) = (send.cast_mut(), ptr::null());
+    let asked = Asked { symbol, what, send, recv, count, dtype, comm, stream, config };
     // SAFETY: one contract.
     unsafe {
         call(asked, |comm, (dtype, count)| {
@@ -37,7 +40,9 @@ pub(crate) unsafe extern "C" fn ncclRecv(
     comm: ncclComm_t,
     stream: cudaStream_t,
 ) -> ncclResult_t {
-    let asked = Asked { what: "Recv", send: recv.cast_const(), recv, count, dtype, comm, stream };
+    let (symbol, what) = ("ncclRecv", "Recv");
+    let (send, config) = (recv.cast_const(), ptr::null());
+    let asked = Asked { symbol, what, send, recv, count, dtype, comm, stream, config };
     // SAFETY: one contract.
     unsafe {
         call(asked, |comm, (dtype, count)| {

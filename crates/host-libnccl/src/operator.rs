@@ -52,7 +52,7 @@ pub(crate) unsafe extern "C" fn ncclRedOpCreatePreMulSum(
     residence: ncclScalarResidence_t,
     raw: ncclComm_t,
 ) -> ncclResult_t {
-    answer(|| {
+    answer("ncclRedOpCreatePreMulSum", || {
         const WHAT: &str = "ncclRedOpCreatePreMulSum";
         let comm = ready(WHAT, raw)?;
         let invalid = ncclResult_t::ncclInvalidArgument;
@@ -82,7 +82,7 @@ pub(crate) unsafe extern "C" fn ncclRedOpCreatePreMulSum(
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn ncclRedOpDestroy(op: ncclRedOp_t, raw: ncclComm_t) -> ncclResult_t {
-    answer(|| {
+    answer("ncclRedOpDestroy", || {
         const WHAT: &str = "ncclRedOpDestroy";
         let invalid = ncclResult_t::ncclInvalidArgument;
         if names::reduction(op).is_some() {

@@ -6,5 +6,10 @@
 mod machine;
 
 mod arguments;
+mod configs;
 mod groups;
 mod lives;
+mod resize;
+mod symbols;
+mod waiting;
+mod windows;
