@@ -85,7 +85,7 @@ fn formatter(workspace: &Workspace) -> Result<String, Failure> {
 }
 
 /// The folder that holds the Python packages, fetched if they are not there yet.
-fn packages(workspace: &Workspace) -> Result<PathBuf, Failure> {
+pub(crate) fn packages(workspace: &Workspace) -> Result<PathBuf, Failure> {
     let cache = match env::var_os(CACHE) {
         Some(folder) => workspace.root.join(folder),
         None => workspace.target.join("bindgen"),
@@ -104,7 +104,13 @@ fn packages(workspace: &Workspace) -> Result<PathBuf, Failure> {
     pip.current_dir(&workspace.root).stdin(Stdio::null());
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]);
     pip.args(["--only-binary", ":all:", "--require-hashes", "--requirement", REQUIREMENTS]);
-    cargo::run(pip.arg("--target").arg(&folder))?;
+    pip.arg("--target").arg(&folder);
+    println!("$ {}", cargo::shown(&pip));
+    let said = cargo::captured(&mut pip)?;
+    if !said.success {
+        let last = said.stderr.lines().last().unwrap_or("it said nothing");
+        return Err(Failure::Said(format!("pip: {last}")));
+    }
     fs::write(&stamp, required).map_err(Failure::io(format!("writing {}", stamp.display())))?;
     Ok(folder)
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::outcome::{Done, Failure, Outcome};
 use crate::workspace::{Builds, Workspace};
-use crate::{cargo, features, fuzz, layers, no_std, outside, package, suite, tidy};
+use crate::{cargo, features, fuzz, layers, nccl, no_std, outside, package, suite, tidy};
 
 /// A check by name.
 type Step = (&'static str, fn(&Workspace) -> Outcome);
@@ -20,6 +20,8 @@ const STEPS: &[Step] = &[
     ("features", features::run),
     // The command that the README gives: `cargo xtask test`.
     ("test", |workspace| suite::run(workspace, &[])),
+    // 330 MB once; the cache is that of `bindgen`.
+    ("nccl", |workspace| nccl::run(workspace, &[])),
     ("outside", outside::run),
     ("package", package::run),
     ("fuzz", |workspace| fuzz::run(workspace, &[])),

@@ -18,15 +18,18 @@ mod bench;
 mod beside;
 mod bindgen;
 mod ci;
+mod clients;
 mod faults;
 mod features;
 mod fuzz;
 mod layers;
+mod nccl;
 mod no_std;
 mod oracle;
 mod outside;
 mod package;
 mod programs;
+mod stand_ins;
 mod suite;
 mod tidy;
 
@@ -109,6 +112,24 @@ const VERBS: &[Verb] = &[
         arguments: "",
         help: "wrong programs on the mock and on other libraries: what each says; not part of CI",
         run: beside::run,
+    },
+    Verb {
+        name: "stand-ins",
+        arguments: "[--release]",
+        help: "builds the stand-ins for libcuda and libnccl, and says how to use them",
+        run: stand_ins::run,
+    },
+    Verb {
+        name: "clients",
+        arguments: "",
+        help: "other people's clients of NCCL, unmodified, on the stand-ins; not part of CI",
+        run: clients::run,
+    },
+    Verb {
+        name: "nccl",
+        arguments: "",
+        help: "the bindings against the real NCCL, fetched once; no GPU is needed",
+        run: nccl::run,
     },
     Verb {
         name: "oracle",

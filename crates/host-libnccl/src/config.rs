@@ -66,14 +66,14 @@ const fn fields(config: &ncclConfig_t) -> [Field; 18] {
     ]
 }
 
-/// Reads a configuration; null is refused.
+/// Reads a configuration. Null leaves everything to NCCL: clients in the wild give that.
 ///
 /// # Safety
 ///
 /// It is null, or points to as many bytes as its first field says, and to that field.
 pub(crate) unsafe fn read(config: *const ncclConfig_t) -> Answer<Settings> {
     if config.is_null() {
-        return refuse(ncclResult_t::ncclInvalidArgument, "config argument is NULL");
+        return Ok(Settings::default());
     }
     // SAFETY: by this function's contract; the size comes first in every version.
     let size = unsafe { config.cast::<usize>().read_unaligned() };

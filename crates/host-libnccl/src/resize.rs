@@ -213,12 +213,8 @@ pub(crate) unsafe extern "C" fn ncclCommGrow(
                 };
                 // SAFETY: not null, and then the caller's id, by the contract of this call.
                 let name = name_of(unsafe { &*id });
-                let settings = if config.is_null() {
-                    Settings::default()
-                } else {
-                    // SAFETY: the caller's structure, by the same contract.
-                    unsafe { config::read(config) }?
-                };
+                // SAFETY: the caller's structure, by the same contract.
+                let settings = unsafe { config::read(config) }?;
                 let device = cuda::current_device()?;
                 let newcomer = Newcomer { name, size, rank: own, device, settings };
                 let made = newcomer.join().or_else(|(code, why)| refuse(code, why))?;

@@ -1,7 +1,7 @@
 //! The declarations against NVIDIA's own library, which needs no GPU for this.
 //!
 //! It is 300 MB, so this runs only where `NCCL_LIBRARY_REAL` is the path of one of
-//! 2.32.3, as `cargo xtask bindgen` leaves it below its `packages`.
+//! 2.32.3: `cargo xtask nccl` fetches it and sets that, and is a step of CI.
 #![cfg(feature = "dynamic")]
 // Every call here is one into the library.
 #![allow(unsafe_code)]
@@ -50,18 +50,104 @@ fn the_library_is_as_declared() {
     // SAFETY: the library refuses a null pointer.
     assert_eq!(unsafe { get_version(ptr::null_mut()) }, ncclResult_t::ncclInvalidArgument);
 
-    assert_eq!(error_string(nccl, 0), "no error");
-    assert_eq!(error_string(nccl, 7), "NCCL operation in progress");
-    assert_eq!(error_string(nccl, 8), "timeout");
-    assert_eq!(error_string(nccl, 9), "unknown result code");
+    let words = (0..10).map(|code| error_string(nccl, code));
+    assert_eq!(words.collect::<Vec<_>>(), WORDS);
 
-    // The newest entry points of the header are there.
-    function!(nccl, ncclSetEncryption).unwrap();
-    function!(nccl, ncclParamGetAllParameterKeys).unwrap();
-
+    every_symbol_is_there(Path::new(&path));
+    ids_are_given(nccl);
+    wrong_arguments_are_refused(nccl);
+    no_communicator_without_a_device(nccl);
     call_configurations_are_understood(nccl);
     simulation_is_understood(nccl);
     let _ = writeln!(io::stderr(), "ran against {}: version {code}", path.display());
+}
+
+/// What each code means, and one that none does.
+const WORDS: [&str; 10] = [
+    "no error",
+    "unhandled cuda error (run with NCCL_DEBUG=INFO for details)",
+    "unhandled system error (run with NCCL_DEBUG=INFO for details)",
+    "internal error - please report this issue to the NCCL developers",
+    "invalid argument (run with NCCL_DEBUG=WARN for details)",
+    "invalid usage (run with NCCL_DEBUG=WARN for details)",
+    "remote process exited or there was a network error",
+    "NCCL operation in progress",
+    "timeout",
+    "unknown result code",
+];
+
+fn every_symbol_is_there(path: &Path) {
+    // SAFETY: it has been loaded as an NCCL before.
+    let library = unsafe { libloading::Library::new(path) }.unwrap();
+    for Function { symbol, .. } in FUNCTIONS {
+        // SAFETY: only whether there is such a symbol is looked at.
+        let found = unsafe { library.get::<*const ()>(symbol.as_bytes()) };
+        assert!(found.is_ok(), "{symbol}");
+    }
+    // It is no stand-in, and says so by saying nothing.
+    // SAFETY: as above.
+    assert!(unsafe { library.get::<*const ()>(b"rankwise_stand_in\0") }.is_err());
+}
+
+fn ids_are_given(nccl: Library) {
+    let get = function!(nccl, ncclGetUniqueId).unwrap();
+    let mut ids = [ncclUniqueId { internal: [0; 128] }; 2];
+    for id in &mut ids {
+        // SAFETY: `id` may be written.
+        assert_eq!(unsafe { get(id) }, ncclResult_t::ncclSuccess, "{}", last_error(nccl));
+    }
+    assert_ne!(ids[0].internal, ids[1].internal);
+    // SAFETY: the library refuses a null pointer.
+    assert_eq!(unsafe { get(ptr::null_mut()) }, ncclResult_t::ncclInvalidArgument);
+    assert_eq!(last_error(nccl), "GetUniqueId : out argument is NULL");
+}
+
+fn wrong_arguments_are_refused(nccl: Library) {
+    let (invalid, usage) = (ncclResult_t::ncclInvalidArgument, ncclResult_t::ncclInvalidUsage);
+    let none = ptr::null_mut();
+    let count = function!(nccl, ncclCommCount).unwrap();
+    // SAFETY: the library refuses null pointers, here and below.
+    assert_eq!(unsafe { count(none, ptr::null_mut()) }, invalid);
+    assert_eq!(last_error(nccl), "CommCount : comm argument is NULL");
+    let all_reduce = function!(nccl, ncclAllReduce).unwrap();
+    let (i32, sum) = (ncclDataType_t::ncclInt32, ncclRedOp_t::ncclSum);
+    // SAFETY: without a communicator nothing is read.
+    let code =
+        unsafe { all_reduce(ptr::null(), ptr::null_mut(), 1, i32, sum, none, ptr::null_mut()) };
+    assert_eq!(code, invalid);
+    assert_eq!(last_error(nccl), "AllReduce : comm argument is NULL");
+    let destroy_op = function!(nccl, ncclRedOpDestroy).unwrap();
+    // SAFETY: an operator that was never made, of no communicator.
+    assert_eq!(unsafe { destroy_op(sum, none) }, invalid);
+    let end = function!(nccl, ncclGroupEnd).unwrap();
+    // SAFETY: no group was started.
+    assert_eq!(unsafe { end() }, usage);
+    assert_eq!(last_error(nccl), "ncclGroupEnd: not in a group call.");
+    for ending in [
+        function!(nccl, ncclCommDestroy).unwrap(),
+        function!(nccl, ncclCommAbort).unwrap(),
+        function!(nccl, ncclCommFinalize).unwrap(),
+    ] {
+        // SAFETY: to end nothing is nothing.
+        assert_eq!(unsafe { ending(none) }, ncclResult_t::ncclSuccess);
+    }
+}
+
+/// Only where no device is shown: `cargo xtask nccl` is run on machines with GPUs too.
+fn no_communicator_without_a_device(nccl: Library) {
+    if Path::new("/dev/nvidiactl").exists() {
+        let _ = writeln!(io::stderr(), "NOT tried: communicators without a GPU, there is one");
+        return;
+    }
+    let init = function!(nccl, ncclCommInitRank).unwrap();
+    let id = ncclUniqueId { internal: [0; 128] };
+    let mut comm = ptr::null_mut();
+    // SAFETY: `comm` may be written.
+    let code = unsafe { init(&raw mut comm, 1, id, 0) };
+    assert_eq!(code, ncclResult_t::ncclUnhandledCudaError);
+    let words = last_error(nccl);
+    assert!(words.starts_with("Cuda failure '"), "{words}");
+    assert!(comm.is_null());
 }
 
 /// The configuration is read before the communicator, so that a null one shows
